@@ -5,7 +5,7 @@ import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
 import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
-import { type Handle, lockInTransaction, rowOf } from '../platform/database/database.js';
+import { type Handle, lockInTransaction, readClock, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, newId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
@@ -27,13 +27,17 @@ const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
 const RENEWED_WITHIN = 180;
 
 /** A recovery of the events made in [since, until), ms since 1970. */
-export interface RecoveryRequest extends RecoveryScope {
+export interface RecoveryRequest extends Omit<RecoveryScope, 'until'> {
+  /** Undefined: now, by the clock of events. */
+  until?: number | undefined;
   by: By;
   /** Whether events without a delivery for the endpoint get one. */
   includeMissing: boolean;
   /** Whose limit of statements the count uses; null: the operator's, which has only the time limit. */
   countedFor: string | null;
 }
+
+type Recovery = Omit<RecoveryRequest, 'until'> & RecoveryRange;
 
 /**
  * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and makes the
@@ -43,7 +47,8 @@ export interface RecoveryRequest extends RecoveryScope {
  * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
  * recover_limit_reached | statement_limit_reached | unavailable
  */
-export async function recoverEndpoint(tx: Handle, request: RecoveryRequest): Promise<RecoverySize> {
+export async function recoverEndpoint(tx: Handle, { until, ...asked }: RecoveryRequest): Promise<RecoverySize> {
+  const request: Recovery = { ...asked, until: until ?? (await readClock(tx)) };
   // The limits come before the count, which is expensive. No transaction waits for another request's count.
   await admit(tx, request);
   const size = await measure(tx, request);
@@ -64,7 +69,7 @@ async function admit(tx: Handle, { clientId, endpointId }: RecoveryRequest): Pro
   return endpoint.url;
 }
 
-function measure(tx: Handle, request: RecoveryRequest): Promise<RecoverySize> {
+function measure(tx: Handle, request: Recovery): Promise<RecoverySize> {
   return countWithinLimits(tx, request.countedFor, async () => {
     if (!request.includeMissing) return { count: await countRecoverable(tx, request), missing: 0 };
     const { failed, cancelled, missing } = await readWindow(tx, request);
@@ -72,7 +77,7 @@ function measure(tx: Handle, request: RecoveryRequest): Promise<RecoverySize> {
   });
 }
 
-async function begin(tx: Handle, request: RecoveryRequest, size: RecoverySize, host: string): Promise<void> {
+async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: string): Promise<void> {
   const { by, clientId, endpointId, since, until, includeMissing } = request;
   const recoveryId = newId();
   await limit.consume(tx, endpointId);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Handle } from './database/database.js';
+import { type Handle, readClock } from './database/database.js';
 import { lowestIdAt } from './ids.js';
 
 /**
@@ -10,8 +10,7 @@ const WITHOUT_FLUSH = `set_config('synchronous_commit', 'off', true) as flush`;
 
 /** The least id of `age` ms ago, by Postgres's clock. A machine whose clock is wrong removes nothing early. */
 export async function lowestIdBefore(db: Handle, age: number): Promise<string> {
-  const [row] = await db.query<{ now: string }>(`select (extract(epoch from now()) * 1000)::bigint::text as now`, []);
-  return lowestIdAt(Number(row?.now ?? 0) - age);
+  return lowestIdAt((await readClock(db)) - age);
 }
 
 /**

@@ -184,7 +184,7 @@ interface MissingFilters {
   endpointId: string;
   /** ms since 1970, exclusive, as in every list. */
   createdAfter: number;
-  createdBefore: number;
+  createdBefore?: number | undefined;
   type?: string | undefined;
   transferId?: string | undefined;
   /** Only ids below this one, the last that the page before looked at. */

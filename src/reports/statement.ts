@@ -1,6 +1,6 @@
 import { type DisabledPeriod, type EventCounts, readWindow, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint } from '../endpoints/endpoints.js';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, readClock } from '../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
 import { Refusal } from '../platform/refusal.js';
 
@@ -39,11 +39,11 @@ export interface StatementRequest {
  */
 export async function readStatement(db: Handle, request: StatementRequest): Promise<Statement> {
   const { clientId, endpointId, retention } = request;
-  const now = Date.now();
-  const until = request.until ?? now;
   const endpoint = await getEndpoint(db, clientId, endpointId);
+  const now = await readClock(db);
+  const until = request.until ?? now;
   const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
-  if (request.since === undefined) refuseBadEnd(since, until);
+  if (request.since === undefined || since >= until) refuseBadEnd(since, until);
   const kept = now - retention;
   if (since < kept) {
     const detail = `must not be before ${new Date(kept).toISOString()}, when the oldest events that are kept were made`;
@@ -63,10 +63,10 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
   };
 }
 
-/** The caller has checked a window whose start was given. */
+/** The caller has checked a window whose start and end were given. */
 function refuseBadEnd(since: number, until: number): void {
   if (since < until && !isTooLong({ since, until })) return;
-  const start = `since, which is ${new Date(since).toISOString()} by default`;
+  const start = `since, which is ${new Date(since).toISOString()}`;
   const [code, detail] =
     since < until
       ? ['window_too_long', `must be at most ${MAX_WINDOW_DAYS} days later than ${start}`]

@@ -179,7 +179,7 @@ interface RecoverOptions {
 
 /** `endpoints recover` starts a recovery, which a worker runs. */
 export async function recover(endpointId: string, options: RecoverOptions, command: Command): Promise<CommandResult> {
-  const { since, until = Date.now(), includeMissing = false } = options;
+  const { since, until, includeMissing = false } = options;
   report('counting what to recover');
   requireWindow(command, options, includeMissing ? 'with --include-missing, a range can be at most' : null);
   const start = onDatabase(({ database, actor }) =>

@@ -136,7 +136,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       isAudited: true,
       around: (_caller, change) => inCountingTurn(change),
       async handle({ caller, params: { webhookId: endpointId }, body, db }) {
-        const { since, until = Date.now(), include_missing: includeMissing } = body;
+        const { since, until, include_missing: includeMissing } = body;
         const { clientId } = caller;
         const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
         return await recoverEndpoint(db, request);

@@ -59,7 +59,7 @@ export function eventRoutes() {
           const page = await listMissing(db, caller.clientId, {
             endpointId: missing_from.toLowerCase(),
             createdAfter: created_after ?? Date.now(),
-            createdBefore: created_before ?? Date.now(),
+            createdBefore: created_before,
             type,
             transferId: transfer_id,
             before: query.cursor,

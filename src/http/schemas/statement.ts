@@ -21,7 +21,7 @@ export const statementWindow = z
       example: '2026-11-22T00:00:00Z',
     }).optional(),
   })
-  .refine(({ since, until = Date.now() }) => since === undefined || since < until, ENDS_TOO_EARLY)
+  .refine(({ since, until }) => since === undefined || until === undefined || since < until, ENDS_TOO_EARLY)
   .refine(({ since, until }) => since === undefined || !isTooLong({ since, until }), STARTS_TOO_EARLY);
 
 export const recoverRequest = z

@@ -191,6 +191,12 @@ export async function rowOf<Row>(db: Pick<Handle, 'query'>, text: string, values
   return row;
 }
 
+/** Postgres's clock, ms since 1970: the clock of events and of whatever is compared with them. */
+export async function readClock(db: Pick<Handle, 'query'>): Promise<number> {
+  const text = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now';
+  return Number((await rowOf<{ now: string }>(db, text, [])).now);
+}
+
 /** Waits for the lock of this name, which ends with the transaction `tx`. Equal names exclude each other. */
 export async function lockInTransaction(tx: Handle, name: string): Promise<void> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))::text', [name]);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { newId } from '../../../src/platform/ids.js';
@@ -32,6 +32,31 @@ const enable = (client: TestClient, webhookId: string, enabled: boolean) =>
   client.call('PUT', `/webhook-endpoints/${webhookId}`, { json: { url: 'https://example.com/hooks', enabled } });
 
 describe('the statement of an endpoint', () => {
+  it('ends now by the clock of events, as do a recovery and a list of missing events, whatever the clock of the API', async () => {
+    const client = await api.client();
+    const webhookId = await register(client);
+    const { body: transfer } = await client.call('POST', '/transfers', { json: transferRequest() });
+    await client.call('POST', `/transfers/${transfer.id}/cancel`);
+    await client.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    const late = await register(client);
+    const { created_at: at } = (await client.call('GET', '/events')).body.data[0];
+    const now = Date.now;
+    const behind = jest.spyOn(Date, 'now').mockImplementation(() => now() - 20_000);
+    try {
+      const since = `${at}Z`;
+      expect((await statement(client, late, { since })).body).toMatchObject({ events: 1, missing: 1, final: false });
+      const before = iso(Date.parse(since) - 1);
+      const missing = await client.call('GET', `/events?missing_from=${late}&created_after=${before}`);
+      expect(missing.body.data).toHaveLength(1);
+      const json = { since, include_missing: true };
+      expect((await client.call('POST', `/webhook-endpoints/${late}/recover`, { json })).body).toMatchObject({
+        missing: 1,
+      });
+    } finally {
+      behind.mockRestore();
+    }
+  });
+
   it('counts the outcome of every event made in [since, until), and the numbers add up to the events', async () => {
     const client = await api.client();
     const [webhookId, other] = [await register(client), await register(client)];
