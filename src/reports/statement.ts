@@ -66,7 +66,7 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
 /** The caller has checked a window whose start and end were given. */
 function refuseBadEnd(since: number, until: number): void {
   if (since < until && !isTooLong({ since, until })) return;
-  const start = `since, which is ${new Date(since).toISOString()}`;
+  const start = `since, which is ${new Date(since).toISOString()} by default`;
   const [code, detail] =
     since < until
       ? ['window_too_long', `must be at most ${MAX_WINDOW_DAYS} days later than ${start}`]
