@@ -155,8 +155,7 @@ describe('health', () => {
   it('is 503 once Postgres has been read-only for 5 s; changes succeed as soon as it can be written', async () => {
     const { database } = api;
     const name = new URL(database.url.reveal()).pathname.slice(1);
-    // Sessions that begin now stay read-only; those of `database` have begun before.
-    await database.pool.query(`alter database ${name} set default_transaction_read_only = on`);
+    const writable = await database.openSession();
     const failedOver = openDatabase({ url: database.url, poolSize: 4 });
     let ahead = 0;
     const probes = {
@@ -171,6 +170,8 @@ describe('health', () => {
     const readiness = createReadiness(probes, new Promise(() => {}), now, noReadingKept);
     const behind = await startApi({ database, dependencies: { database: failedOver, readiness } });
     const own = await behind.client();
+    // Sessions that begin now stay read-only.
+    await writable.query(`alter database ${name} set default_transaction_read_only = on`);
     const ready = async () => (await behind.call('GET', '/readyz')).status;
     const createFour = () =>
       Promise.all(
@@ -184,7 +185,7 @@ describe('health', () => {
         checks: { postgres: 'read-only', migrations: 'applied' },
       });
       expect(await createFour()).toEqual([503, 503, 503, 503]);
-      await database.pool.query(`alter database ${name} reset default_transaction_read_only`);
+      await writable.query(`alter database ${name} reset default_transaction_read_only`);
       await waitFor('all changes', async () => (await createFour()).every((status) => status === 201), 5_000);
       expect(await ready()).toBe(200);
     } finally {

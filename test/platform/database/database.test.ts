@@ -171,8 +171,8 @@ describe('a read-only session', () => {
 
   test('is closed soon when it began so, so that each session can write as soon as Postgres can be written', async () => {
     const name = new URL(database.url.reveal()).pathname.slice(1);
-    // The sessions of `database` have begun before, and can still write.
-    await database.pool.query(`alter database ${name} set default_transaction_read_only = on`);
+    const writable = await database.openSession();
+    await writable.query(`alter database ${name} set default_transaction_read_only = on`);
     const standby = openDatabase({ url: database.url, poolSize: 6 });
     const writes = () => Promise.all([1, 2, 3, 4].map(() => write(standby).catch((error: unknown) => error)));
     expect((await writes()).map(isReadOnly)).toEqual([true, true, true, true]);
@@ -181,7 +181,7 @@ describe('a read-only session', () => {
     expect(standby.reach).toEqual({ failedSince: expect.any(Number), at: Number.NEGATIVE_INFINITY });
     expect(standby.reach.failedSince).toBe(failedSince);
     await expect(standby.requireWritable()).rejects.toThrow('read-only');
-    await database.pool.query(`alter database ${name} reset default_transaction_read_only`);
+    await writable.query(`alter database ${name} reset default_transaction_read_only`);
     // They are always in use: the pool closes idle ones by itself.
     await waitFor('sessions that can write', async () => (await writes()).every((row) => !isReadOnly(row)), 5_000);
     expect(standby.reach.failedSince).toBeUndefined();
