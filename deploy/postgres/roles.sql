@@ -35,7 +35,6 @@ alter role :"runtime" set statement_timeout = '25s';
 alter role :"runtime" set idle_in_transaction_session_timeout = '30s';
 alter role :"runtime" set lock_timeout = '0';
 alter role :"runtime" set idle_session_timeout = '0';
-alter role :"runtime" set transaction_timeout = '0';
 alter role :"runtime" set enable_seqscan = 'off';
 alter role :"runtime" set timezone = 'UTC';
 alter role :"runtime" set datestyle = 'ISO,MDY';

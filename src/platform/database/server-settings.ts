@@ -45,10 +45,10 @@ export const POOLED_SETTINGS = { timezone, datestyle, standard_conforming_string
 const PLANS = { enable_seqscan: 'off' };
 
 /**
- * Time limits of the database or the role that would end a session between two of its statements, or a transaction
- * within its own limits.
+ * A time limit of the database or the role that would end a session between two of its statements. `transaction_timeout`
+ * is left to the operator: Postgres 16 and older reject it, and transactions of the service end after 15 s.
  */
-const UNLIMITED = { idle_session_timeout: '0', transaction_timeout: '0' };
+const UNLIMITED = { idle_session_timeout: '0' };
 
 /**
  * Settings of every connection of the service and of its commands. Postgres itself ends the work of a vanished or hung
