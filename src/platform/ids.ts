@@ -16,13 +16,13 @@ export function newId(at = Date.now()): string {
 export const NOW = `date_trunc('milliseconds', clock_timestamp())`;
 
 /**
- * SQL: a new UUID version 7 of the time `at`, in whole milliseconds. As in `uuidv7()`, which Postgres has since 18, the
- * next 12 bits are the clock's fraction of a millisecond (RFC 9562 §6.2, method 3): ids that are made one after the other
- * sort so.
+ * SQL: a new UUID version 7 of the time `at`, in whole milliseconds. The next 12 bits are the time since then, up to a
+ * millisecond (RFC 9562 §6.2, method 3): ids that are made one after the other sort so. Not the fraction of the clock's
+ * own millisecond, which may be the next one by now.
  */
 export const newIdSql = (at: string): string =>
   `(overlay(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') placing '-' from 9 for 0)
-      || '-7' || lpad(to_hex(extract(microseconds from clock_timestamp())::int % 1000 * 4), 3, '0')
+      || '-7' || lpad(to_hex(least(999, greatest(0, extract(epoch from clock_timestamp() - ${at}) * 1000000))::int * 4), 3, '0')
       || substr(gen_random_uuid()::text, 19))::uuid`;
 
 /** The nil UUID (RFC 9562 §5.9): below every id, and no row's. */
