@@ -281,7 +281,8 @@ export class Dispatcher implements Handover {
       else if (!isDue) await dropUndue(this.options.db, this.options.token, [deliveryId]);
       else result = await makeAttempt(attempts, attempt, onSent);
     } catch (error) {
-      if (sentAt === undefined) this.#pause(attempt);
+      // An unreachable Postgres says nothing about the endpoint.
+      if (sentAt === undefined && !isUnreachable(error)) this.#pause(attempt);
       // Nothing was sent. After any other fault the row is free when the lease ends: the request may have been sent.
       if (error instanceof EnvelopeError) {
         this.#giveBack([job]);

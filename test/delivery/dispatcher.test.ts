@@ -180,6 +180,27 @@ describe('an attempt that fails', () => {
     await waitFor('all attempts', () => sender.sent.length === 30);
   });
 
+  it('is not followed by a pause of its endpoint if Postgres was unreachable', async () => {
+    const { sender, release } = heldSender();
+    let reported = 0;
+    const log = Object.assign(Object.create(silentLog), { warn: () => void reported++ }) as Log;
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    let isAway = false;
+    // The look at the endpoint of an attempt that has waited.
+    const away: TestDatabase = Object.assign(Object.create(db), {
+      hot: (text: string, values: unknown[]) => (isAway ? Promise.reject(refused) : db.hot(text, values)),
+    });
+    const { commit, dispatcher } = dispatchers.open(sender, { db: away, log, limits: { perEndpoint: 1 } });
+    const first = await commit();
+    const second = await commit({ clientId: first.clientId, endpoints: 0 });
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    isAway = true;
+    await sleep(20);
+    release();
+    await waitFor('the second attempt to fail', () => reported > 0);
+    expect(dispatcher.avoids(keysOf(second))).toBe(false);
+  });
+
   it('is made by the same process after the pause, if its secret opens again', async () => {
     const sender = fakeSender();
     const { dispatcher } = dispatchers.open(sender);
