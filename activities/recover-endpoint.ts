@@ -22,7 +22,10 @@ const BATCH = 20;
 const PATIENCE = 10_000;
 const PAUSE = 250;
 
-/** Creates the activities of the workflow `recoverEndpoint`. @param onQueued called after attempts of an endpoint were queued */
+/**
+ * Creates the activities of the workflow `recoverEndpoint`.
+ * @param onQueued called after attempts of an endpoint were queued
+ */
 export function createRecoveryActivities(
   database: Handle,
   retryDelays: readonly number[],

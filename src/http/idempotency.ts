@@ -91,8 +91,9 @@ function responseOf([settled]: readonly Settled[]): HttpResponse {
 /** @throws what is no refusal: then none of the requests has had an effect */
 async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settled[]> {
   const names = all.map(({ request: { clientId, key } }) => `idempotency ${clientId} ${key}`);
-  const locks = await tx.hot<{ taken: boolean }>(LOCK, [[...new Set(names)]]);
-  const taken = new Set([...new Set(names)].filter((_, i) => locks[i]?.taken));
+  const distinct = [...new Set(names)];
+  const locks = await tx.hot<{ taken: boolean }>(LOCK, [distinct]);
+  const taken = new Set(distinct.filter((_, i) => locks[i]?.taken));
   // Not in the statement that takes the locks: what was committed before a lock was free must be seen.
   const kept = await readKept(
     tx,
@@ -100,8 +101,9 @@ async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settle
   );
   const made: { request: KeyedRequest; response: HttpResponse }[] = [];
   const respond = async ({ request, work, refused }: KeyedWork, i: number): Promise<HttpResponse> => {
+    const name = names[i] ?? '';
     // Of equal keys in one batch, the first one runs.
-    if (!taken.has(names[i] ?? '') || names.indexOf(names[i] ?? '') < i) {
+    if (!taken.has(name) || names.indexOf(name) < i) {
       throw new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
     }
     const before = keptFor(request, kept);

@@ -52,7 +52,7 @@ test('prefers an executable program on PATH to the program in the cache', async 
 
 describe('with Go', () => {
   const cached = () => join(folder, 'cache/temporal-1.5.1/temporal');
-  /** What is in the cache besides locks and programs. */
+  /** The files of the cache other than locks and programs. */
   const drafts = () =>
     readdirSync(join(folder, 'cache/temporal-1.5.1.new')).filter((name) => !name.startsWith('lock.'));
 

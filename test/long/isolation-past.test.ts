@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Caller, must } from '../support/caller.js';
 import { changeAll, makeTransfers } from '../support/load.js';
 import { type Production, startProduction } from '../support/production.js';
-import { type Delays, percentile, QuietClient } from '../support/quiet-client.js';
+import { type Delays, percentile, QuietClient, reportDelays } from '../support/quiet-client.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { SECRET } from '../support/transfers.js';
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   quiet = await QuietClient.start(await production.newClient('quiet'));
   await quiet.trickle(5, 0);
   alone = await quiet.trickle(TRICKLE, INTERVAL);
-  report('alone', alone);
+  reportDelays('alone', alone);
 }, 240_000);
 afterAll(async () => {
   await production?.stop();
@@ -55,13 +55,8 @@ async function makeEndpoints(call: Caller, count: number, url: string): Promise<
   for (let i = 0; i < count; i++) await must(call('POST', '/webhook-endpoints', { url, secret: SECRET }));
 }
 
-function report(name: string, { first, retry }: Delays): void {
-  const of = (values: number[]) => [0.5, 0.99, 1].map((share) => percentile(values, share)).join(' / ');
-  process.stderr.write(`quiet client, ${name}: p50 / p99 / max ms: first ${of(first)}, retry ${of(retry)}\n`);
-}
-
 async function judge(name: string, beside: Delays): Promise<void> {
-  report(name, beside);
+  reportDelays(name, beside);
   expect(percentile(beside.first, 1)).toBeLessThan(percentile(alone.first, 1) + BOUND);
   expect(percentile(beside.retry, 1)).toBeLessThan(percentile(alone.retry, 1) + BOUND);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Caller, must } from '../support/caller.js';
 import { type Production, startProduction } from '../support/production.js';
-import { type Delays, percentile, QuietClient } from '../support/quiet-client.js';
+import { percentile, QuietClient, reportDelays } from '../support/quiet-client.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 
@@ -46,14 +46,9 @@ async function flood(call: Caller, ended: () => boolean): Promise<number> {
   return created;
 }
 
-function report(name: string, { first, retry }: Delays): void {
-  const of = (values: number[]) => [0.5, 0.99, 1].map((share) => percentile(values, share)).join(' / ');
-  process.stderr.write(`quiet client, ${name}: p50 / p99 / max ms: first ${of(first)}, retry ${of(retry)}\n`);
-}
-
 test('another client waits at most 2 s longer for its deliveries beside a flood of sandbox transfers', async () => {
   const alone = await quiet.trickle(TRICKLE, INTERVAL);
-  report('alone', alone);
+  reportDelays('alone', alone);
   let ended = false;
   const floods: Promise<number>[] = [];
   for (let i = 0; i < CLIENTS; i++) {
@@ -65,7 +60,7 @@ test('another client waits at most 2 s longer for its deliveries beside a flood 
   const beside = await quiet.trickle(TRICKLE, INTERVAL);
   ended = true;
   const created = (await Promise.all(floods)).reduce((sum, count) => sum + count, 0);
-  report(
+  reportDelays(
     `beside ${created} sandbox transfers of ${CLIENTS} clients, ${receiver.requests.length} of their events`,
     beside,
   );

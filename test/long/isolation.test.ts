@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Caller, must } from '../support/caller.js';
 import { changeAll, makeTransfers } from '../support/load.js';
 import { type Production, startProduction } from '../support/production.js';
-import { type Delays, percentile, QuietClient } from '../support/quiet-client.js';
+import { type Delays, percentile, QuietClient, reportDelays } from '../support/quiet-client.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { startSilentNameServer } from '../support/silent-name-server.js';
 import { SECRET } from '../support/transfers.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   quiet = await QuietClient.start(await production.newClient('quiet'));
   await quiet.trickle(5, 0);
   alone = await quiet.trickle(TRICKLE, INTERVAL);
-  report('alone', alone);
+  reportDelays('alone', alone);
 }, 240_000);
 
 afterAll(async () => {
@@ -61,11 +61,6 @@ async function makeNoise(kinds: readonly Kind[]): Promise<{ call: Caller; flood:
   return { call, flood: done };
 }
 
-function report(name: string, { first, retry }: Delays): void {
-  const of = (values: number[]) => [0.5, 0.99, 1].map((share) => percentile(values, share)).join(' / ');
-  process.stderr.write(`quiet client, ${name}: p50 / p99 / max ms: first ${of(first)}, retry ${of(retry)}\n`);
-}
-
 const noises = (LONG ? KINDS.map((kind) => [kind]) : [KINDS]).map((kinds) => [kinds.join(', '), kinds] as const);
 
 describe.each(noises)('twenty endpoints, %s', (_, kinds) => {
@@ -74,8 +69,8 @@ describe.each(noises)('twenty endpoints, %s', (_, kinds) => {
     const beside = await quiet.trickle(TRICKLE, INTERVAL);
     await flood;
     const after = await quiet.trickle(TRICKLE, INTERVAL);
-    report(`beside a flood to receivers ${kinds}`, beside);
-    report(`after it, ${EVENTS * 20} deliveries waiting`, after);
+    reportDelays(`beside a flood to receivers ${kinds}`, beside);
+    reportDelays(`after it, ${EVENTS * 20} deliveries waiting`, after);
     for (const { first, retry } of [beside, after]) {
       expect(percentile(first, 1)).toBeLessThan(percentile(alone.first, 1) + BOUND);
       expect(percentile(retry, 1)).toBeLessThan(percentile(alone.retry, 1) + BOUND);

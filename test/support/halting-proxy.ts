@@ -9,7 +9,7 @@ export interface HaltingProxy {
   halt(): void;
   /** Passes on what has arrived meanwhile. */
   resume(): void;
-  /** Halts the present connections for ever, and closes none. Later connections work. */
+  /** Stops forwarding on the present connections and never closes them. Later connections work. */
   strand(): void;
   /** Leads later connections to the database of `url`, whose name has the same length. */
   leadTo(url: Secret): void;

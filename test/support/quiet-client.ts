@@ -71,6 +71,12 @@ export class QuietClient {
   }
 }
 
+/** Prints the delays of a quiet client. */
+export function reportDelays(name: string, { first, retry }: Delays): void {
+  const of = (values: number[]) => [0.5, 0.99, 1].map((share) => percentile(values, share)).join(' / ');
+  process.stderr.write(`quiet client, ${name}: p50 / p99 / max ms: first ${of(first)}, retry ${of(retry)}\n`);
+}
+
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN);

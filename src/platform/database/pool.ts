@@ -109,7 +109,7 @@ export async function requireWritable(pool: pg.Pool): Promise<void> {
   await pool.query(REQUIRE_WRITABLE);
 }
 
-/** Ends the session, if read-only, that a pooler keeps whoever disconnects. */
+/** Ends a read-only session, which a pooler would keep after its client disconnects. */
 const END_SESSION = `select pg_terminate_backend(pg_backend_pid()) where current_setting('transaction_read_only') = 'on'`;
 
 /** What Postgres reports of a session that cannot write: at the start, and whenever it changes. */
