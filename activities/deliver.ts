@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import type { Dispatcher } from '../src/delivery/dispatcher.js';
 import type { AttemptKeys } from '../src/delivery/handover.js';
 import { queueDue, readLease } from '../src/delivery/queue.js';
@@ -24,13 +24,6 @@ const ELSEWHERE = 20_000;
 const LONGEST_LOOK = 500;
 /** Activities that wait for a slot at once, of the 200 that this worker runs. */
 const WAITING = 66;
-/** Longest delay before an activity without a slot asks again, ms. */
-const LONGEST_DELAY = 60_000;
-/**
- * Activities a second, over all clients, that ask again. A thousand of them may wait for a dead receiver; the limit keeps
- * them to a part of the fifty a second that the dev server carries.
- */
-const ASKED_AGAIN = 10;
 
 /** Creates the activities of the workflow `deliverEvent`. */
 export function createDeliverActivities(
@@ -38,7 +31,6 @@ export function createDeliverActivities(
   dispatcher: Pick<Dispatcher, 'avoids' | 'leaseNow' | 'result'>,
   log: Log,
 ): DeliverActivities & ReadDeliveriesActivities {
-  const pacer = new RetryPacer(ASKED_AGAIN);
   let waiting = 0;
 
   /** Has a queued attempt made: by this process if it has a slot for it in time, or by a worker that has the slots. */
@@ -81,7 +73,7 @@ export function createDeliverActivities(
       if (isDue(progress, request)) {
         await make({ deliveryId, clientId, endpointId, maxConcurrency });
         ({ progress } = await read(request));
-        if (isDue(progress, request)) throw noSlot(activityInfo().attempt, pacer.next(clientId, Date.now()));
+        if (isDue(progress, request)) throw noSlot();
       }
       const hasFailed = progress.attemptCount > request.attemptCount && !isSuccess(progress.lastOutcome);
       if (hasFailed) throw attemptFailed(progress);
@@ -121,37 +113,13 @@ function removed({ eventId, deliveryId, clientId, webhookId, host, ...rest }: De
 }
 
 /**
- * The attempt stays in the queue, where any worker makes it, or another worker is making it. Temporal asks again after 1 s,
- * growing to 60 s, with jitter; while many activities of the client ask, after `turn` ms at the earliest.
+ * The attempt stays in the queue, where any worker makes it, or another worker is making it. Temporal retries the activity
+ * by the workflow's policy, after 1 s at first and at most 60 s.
  */
-function noSlot(attempt: number, turn: number): ApplicationFailure {
-  const delay = Math.min(LONGEST_DELAY, 1_000 * 2 ** Math.min(attempt - 1, 6));
+function noSlot(): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'NoSlot',
     category: 'BENIGN',
     message: 'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
-    nextRetryDelay: Math.round(Math.max(turn, delay * (0.5 + Math.random() / 2))),
   });
-}
-
-/**
- * Decides when an activity asks again that found no slot: at most `perSecond`
- * turns in all, shared equally by the clients that wait. With thousands of activities that wait for one slow receiver,
- * the delay grows with their number, and asking costs Temporal no more than with a hundred (the generic cell rate
- * algorithm, one cell a turn).
- */
-export class RetryPacer {
-  /** The time up to which a client's turns are taken, ms. */
-  readonly #takenUntil = new Map<string, number>();
-
-  constructor(private readonly perSecond: number) {}
-
-  /** Takes the next turn of this client. @returns ms until that turn; 0 when no other activity of the client waits */
-  next(clientId: string, now: number): number {
-    for (const [id, until] of this.#takenUntil) if (until <= now) this.#takenUntil.delete(id);
-    const turn = Math.max(now, this.#takenUntil.get(clientId) ?? 0);
-    this.#takenUntil.set(clientId, turn);
-    this.#takenUntil.set(clientId, turn + (1_000 / this.perSecond) * this.#takenUntil.size);
-    return turn - now;
-  }
 }

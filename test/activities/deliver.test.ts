@@ -259,20 +259,7 @@ describe('the activity deliver without a free slot', () => {
     expect(await delivered).toMatchObject({ status: 'succeeded', attemptCount: 1 });
   });
 
-  it('checks again after a delay that grows to 60 s, with jitter', async () => {
-    const { deliver, queued, release } = await full();
-    const events = [await queued(), await queued(), await queued()];
-    const tries = [1, 1, 4, 4, 20, 20];
-    const failures = await Promise.all(
-      tries.map((attempt, i) => failureOf(deliver(deliverRequest(events[i % 3]!), attempt))),
-    );
-    const delays = failures.map(({ nextRetryDelay }) => Number(nextRetryDelay));
-    const longest = [1_000, 1_000, 8_000, 8_000, 60_000, 60_000];
-    expect(delays.map((delay, i) => delay >= longest[i]! / 2 && delay <= longest[i]!)).toEqual(tries.map(() => true));
-    release();
-  });
-
-  it('checks ten times a second over all activities, and lets at most 66 wait for a slot', async () => {
+  it('lets at most 66 activities wait for a slot', async () => {
     const { deliver, dispatcher, queued, release } = await full();
     const request = deliverRequest(await queued());
     const wait = dispatcher.result.bind(dispatcher);
@@ -282,14 +269,7 @@ describe('the activity deliver without a free slot', () => {
       return wait(...of).finally(() => waiting--);
     });
     try {
-      const turns = await Promise.all(
-        Array.from({ length: 200 }, async () => {
-          const { nextRetryDelay } = await failureOf(deliver(request));
-          return performance.now() + Number(nextRetryDelay);
-        }),
-      );
-      turns.sort((a, b) => a - b);
-      for (let i = 100; i < 200; i++) expect(turns[i]! - turns[i - 50]!).toBeGreaterThan(4_000);
+      await Promise.all(Array.from({ length: 200 }, () => failureOf(deliver(request))));
       expect(most).toBeGreaterThan(10);
       expect(most).toBeLessThanOrEqual(66);
     } finally {
