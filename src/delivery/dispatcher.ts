@@ -10,7 +10,7 @@ import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
 import type { LiveWorkers } from './live-workers.js';
-import { type AttemptDependencies, type AttemptResult, makeAttempt, watchEndpoints } from './make-attempt.js';
+import { type AttemptDependencies, type AttemptResult, checkDue, makeAttempt } from './make-attempt.js';
 import {
   BATCH,
   dropUndue,
@@ -105,7 +105,7 @@ export class Dispatcher implements Handover {
   /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
   readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
   readonly #byName: Batcher<string, boolean>;
-  readonly #isStillDue: ReturnType<typeof watchEndpoints>;
+  readonly #isStillDue: ReturnType<typeof checkDue>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
   #returned: Job[] = [];
@@ -119,7 +119,7 @@ export class Dispatcher implements Handover {
   constructor(private readonly options: DispatcherOptions) {
     const { db, token, log } = options;
     this.retryDelays = options.retryDelays;
-    this.#isStillDue = watchEndpoints(db, token);
+    this.#isStillDue = checkDue(db, token);
     this.#byName = new Batcher({
       run: async (ids: readonly string[]) => {
         const leased = await this.#take(() => leaseByName(db, token, ids));
@@ -183,12 +183,11 @@ export class Dispatcher implements Handover {
 
   committed(event: QueuedEvent): void {
     const { eventId, clientId, body, traceparent } = event;
-    const isOnly = event.deliveries.length === 1;
-    const first = { line: 'fresh', number: 1, trigger: 'schedule', single: false } as const;
+    const first = { line: 'fresh', number: 1, trigger: 'schedule' } as const;
     const isIdle = this.options.slots.active === 0;
     const leasedAt = leasedWith(eventId);
     for (const { leasedUntil, ...delivery } of event.deliveries) {
-      const attempt = { ...delivery, eventId, clientId, body, traceparent, isOnly, ...first };
+      const attempt = { ...delivery, eventId, clientId, body, traceparent, ...first };
       if (leasedUntil) this.#keep({ attempt: { ...attempt, leasedUntil }, leasedAt });
       else this.leaveQueued(attempt);
     }
@@ -294,7 +293,7 @@ export class Dispatcher implements Handover {
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
       const { number = 0, next, leasedUntil } = result?.recorded ?? {};
       if (next && leasedUntil) {
-        const again = { line: 'fresh', number: number + 1, trigger: next, single: false, leasedUntil } as const;
+        const again = { line: 'fresh', number: number + 1, trigger: next, leasedUntil } as const;
         this.#keep({ attempt: { ...attempt, ...again }, leasedAt: sentAt ?? leasedAt });
       }
       // It was recorded before, perhaps by this process with a response that was lost, which leased the next one here.

@@ -10,8 +10,6 @@ export interface LeasedAttempt {
   /** Of this attempt, 1 for the delivery's first. */
   number: number;
   trigger: Trigger;
-  /** The delivery has ended. A success makes it `succeeded`, a failure leaves its status. */
-  single: boolean;
   url: string;
   secretEnvelope: string;
   /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY. */
@@ -20,8 +18,6 @@ export interface LeasedAttempt {
   body: string;
   /** Of the request that made the event, in W3C's form; null: not traced. */
   traceparent: string | null;
-  /** The event has no other delivery. */
-  isOnly: boolean;
   /** The end of the lease on Postgres's clock, as text: it tells this lease from a later one. Null: not known. */
   leasedUntil: string | null;
 }

@@ -1,5 +1,4 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { LRUCache } from 'lru-cache';
 import { disableEndpoint } from '../endpoints/disable.js';
 import { isFailing } from '../endpoints/health.js';
 import type { EndpointHours } from '../endpoints/hours.js';
@@ -53,28 +52,23 @@ export async function makeAttempt(
   );
   failpoint('after-post');
   onSent();
-  const gone = outcome.responseStatus === 410;
-  // Disabling precedes the record: a reader that sees the delivery failed also sees the endpoint disabled, and a crash
-  // between the two loses neither.
-  const disabled = gone && (await disableGone(dependencies, attempt));
   const recorded = await dependencies.recorder.record({ attempt, outcome });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
-  // The first try failed because Postgres was unreachable. The written record shows that it is reachable again.
-  if (gone && !disabled) await disableGone(dependencies, attempt);
-  if (!gone && recorded?.status === 'failed' && !attempt.single) await disableIfFailing(dependencies, attempt);
+  // After a crash before this point, the endpoint's next 410 disables it.
+  if (outcome.responseStatus === 410) await disableGone(dependencies, attempt);
+  else if (recorded?.status === 'failed' && attempt.trigger !== 'manual') await disableIfFailing(dependencies, attempt);
   return { outcome, recorded };
 }
 
 /** The disabling in progress of each endpoint. */
-const disabling = new Map<string, Promise<boolean>>();
+const disabling = new Map<string, Promise<void>>();
 
 /**
- * Disables an endpoint that responded 410, and cancels its deliveries; the record of a 410 makes its own delivery
+ * Disables an endpoint that responded 410, and cancels its pending deliveries. The record has made the delivery of the 410
  * `failed`. This runs apart from the record, and once for a burst of 410s: transactions that each lock their own delivery
  * and then all others would deadlock, and would hold every connection meanwhile.
- * @returns whether the endpoint is disabled now
  */
-function disableGone(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<boolean> {
+function disableGone(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<void> {
   const running =
     disabling.get(endpointId) ??
     disableNow(dependencies, endpointId).finally(() => {
@@ -84,14 +78,12 @@ function disableGone(dependencies: AttemptDependencies, { endpointId }: LeasedAt
   return running;
 }
 
-async function disableNow(dependencies: AttemptDependencies, endpointId: string): Promise<boolean> {
+async function disableNow(dependencies: AttemptDependencies, endpointId: string): Promise<void> {
   failpoint('before-disable');
   try {
     await disableAndReport(dependencies, endpointId, 'gone');
-    return true;
   } catch (error) {
     dependencies.log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
-    return false;
   }
 }
 
@@ -199,46 +191,23 @@ function setOutcome(span: Span, { responseStatus, error }: SendOutcome): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/**
- * An attempt that starts within this time after its lease, ms, had no wait. Any other looks at its endpoint again, which
- * may be disabled by then. An endpoint is read once in this time, however many attempts wait for it. An attempt may
- * therefore start within twice this time after its endpoint was disabled.
- */
+/** An attempt that starts within this time after its lease, ms, has not waited. */
 const FRESH = 10;
 /** Rows that one statement reads. */
 const BATCH = 200;
-/** Endpoints whose state is kept. */
-const KEPT = 10_000;
 
 /**
- * Makes the check whether an attempt that has waited may still be made: its endpoint is active, and no disabling in between
- * has cancelled its delivery.
+ * Makes the check whether an attempt may still be made: its endpoint is active, and its delivery was not cancelled. An
+ * attempt that has waited asks the rows, and those that wait at the same moment share a statement.
  * @returns the check; `leasedAt` is by `performance.now()`
  */
-export function watchEndpoints(db: Handle, token: string) {
-  const once = { size: BATCH, concurrency: 1, gather: 0 };
-  const due = new Batcher({ run: (ids: readonly string[]) => areDue(db, token, ids), ...once });
-  const endpoints = new Batcher({ run: (ids: readonly string[]) => activeSince(db, ids), ...once });
-  const activeEndpoints = new LRUCache<string, { since: number | undefined }>({
-    max: KEPT,
-    ttl: FRESH,
-    fetchMethod: async (endpointId) => ({ since: await endpoints.run(endpointId) }),
+export function checkDue(db: Handle, token: string) {
+  const due = new Batcher({
+    run: (ids: readonly string[]) => areDue(db, token, ids),
+    size: BATCH,
+    concurrency: 1,
+    gather: 0,
   });
-  return async ({ endpointId, deliveryId }: LeasedAttempt, leasedAt: number): Promise<boolean> => {
-    if (performance.now() - leasedAt <= FRESH) return true;
-    const { since } = (await activeEndpoints.fetch(endpointId)) ?? {};
-    // A delivery from before the present enabled period: it was cancelled, or the clocks of two processes differ.
-    return since !== undefined && (since <= timeOf(deliveryId) || due.run(deliveryId));
-  };
+  return async ({ deliveryId }: LeasedAttempt, leasedAt: number): Promise<boolean> =>
+    performance.now() - leasedAt <= FRESH || due.run(deliveryId);
 }
-
-/** When the present enabled period of each endpoint began, ms since 1970; undefined: it is inactive. */
-async function activeSince(db: Handle, endpointIds: readonly string[]): Promise<(number | undefined)[]> {
-  const rows = await db.hot<{ id: string; since: number }>(ACTIVE_SINCE, [endpointIds]);
-  const since = new Map(rows.map((row) => [row.id, row.since]));
-  return endpointIds.map((id) => since.get(id));
-}
-
-const ACTIVE_SINCE = `
-select id, (extract(epoch from enabled_at) * 1000)::float8 as since
-  from webhook_endpoints where id = any($1::uuid[]) and enabled and deleted_at is null`;

@@ -155,9 +155,8 @@ const HELD = 'lease_token = $1::uuid and lease_until is not null';
 /** SQL: the rows of `queue` `q` as `LeasedRow`. A join, since the leased rows are few and every key is an id. */
 const ROW = `
 q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
-q.line::text as line, d.attempt_count + 1 as number, q.trigger, d.status <> 'pending' as single, e.url,
+q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url,
 e.secret_envelope as "secretEnvelope", e.max_concurrency as "maxConcurrency", v.body, v.traceparent,
-not exists (select from deliveries s where s.event_id = d.event_id and s.id <> d.id) as "isOnly",
 to_json(q.lease_until)#>>'{}' as "leasedUntil",
 e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"`;
 const FROM = `

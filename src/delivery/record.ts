@@ -14,7 +14,7 @@ import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
 export interface MadeAttempt {
-  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'number' | 'trigger' | 'single' | 'url' | 'isOnly'>;
+  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'number' | 'trigger' | 'url'>;
   outcome: SendOutcome;
 }
 
@@ -47,8 +47,8 @@ export interface RecordOptions {
  * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once. A manual retry that was accepted meanwhile stays.
  * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `delivered` rank in this order, and
- *   only `again` brings an event back from `done`: a manual retry, a late success or a cancelled
- *   delivery that failed, of which its workflow knows nothing.
+ *   only `again` brings an event back from `done`: a manual retry or a late success, of which its workflow knows nothing.
+ *   With `retries-only`, an event that has arrived everywhere has nothing for a workflow to learn, and is not written.
  * @returns no row for an attempt that was not recorded
  */
 export function recordAttempts(
@@ -63,8 +63,6 @@ export function recordAttempts(
     attempts.map(({ deliveryId }) => deliveryId),
     attempts.map(({ number }) => number),
     attempts.map(({ trigger }) => trigger),
-    attempts.map(({ single }) => single),
-    attempts.map(({ isOnly }) => isOnly && workflows === 'retries-only'),
     attempts.map(({ url }) => url),
     outcomes.map(({ t }) => t),
     outcomes.map(({ startedAt }) => startedAt.toISOString()),
@@ -74,6 +72,7 @@ export function recordAttempts(
     outcomes.map(({ responseBody }) => responseBody),
     outcomes.map(({ error }) => error),
     outcomes.map(({ detail }) => detail),
+    workflows === 'retries-only',
   ]);
 }
 
@@ -95,11 +94,6 @@ export function recordAttemptsAgain(
 const LOCK = `
 select id from deliveries where id = any(array(select unnest($1::uuid[]))) order by id for no key update`;
 
-/**
- * A delivery that another attempt's 410 cancelled while this attempt, which also got a 410, was in flight: it is failed,
- * as the delivery of the first 410 is. Its event's workflow may have ended with the cancellation, and learns of it.
- */
-const GONE_IN_A_BURST = `d.status = 'cancelled' and d.reason = 'endpoint_gone' and a.response_status = 410 and not a.single`;
 const GONE = `a.error is not null and a.response_status is not distinct from 410`;
 const SUCCEEDS = `a.error is null and (d.status = 'pending' or a.trigger = 'manual' or a.late and d.status = 'failed')`;
 /** A failure of the ladder's own attempt, at a delivery that is still pending. */
@@ -130,19 +124,19 @@ const OWN_ROW = `(q.trigger <> 'manual' or q.delivery_id = any(array(select id f
  */
 const RECORD = `
 with input as (
-  select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::boolean[], $6::boolean[], $7::text[],
-                       $8::text[], $9::timestamptz[], $10::int[], $11::int[], $12::text[], $13::text[], $14::text[], $15::text[])
-    as i(delivery_id, number, trigger, single, needs_none, url, t, started_at, duration_ms, response_status,
+  select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::text[], $6::text[],
+                       $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[])
+    as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
          response_headers, response_body, error, detail)
 ), locked as materialized (
-  select d.id, d.attempt_count, d.status = 'cancelled' as cancelled,
+  select d.id, d.attempt_count,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
          (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
     from input i join deliveries d on d.id = i.delivery_id
    where d.id = any(array(select delivery_id from input))
    order by d.id for no key update of d
 ), attempt as materialized (
-  select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.cancelled, l.queued, m.late, m.makes_retry,
+  select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.queued, m.late, m.makes_retry,
          coalesce(l.queued = 'manual' and not m.makes_retry, false) as owes_retry
     from input i join locked l on l.id = i.delivery_id
    cross join lateral (
@@ -156,17 +150,17 @@ with input as (
     attempt_count = a.recorded_as,
     rung = case when ${CLIMBS} then d.rung + 1 else d.rung end,
     status = case when ${SUCCEEDS} then 'succeeded'
-                  when ${ENDS} or ${GONE_IN_A_BURST} then 'failed' else d.status end,
+                  when ${ENDS} then 'failed' else d.status end,
     reason = case when ${SUCCEEDS} then null
                   when ${ENDS} then case when ${GONE} then 'endpoint_gone' else 'exhausted' end else d.reason end,
     next_attempt_at = case when not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' then ${NEXT} end,
     asleep = not (${SUCCEEDS} or ${ENDS}) and ${SLEEPS},
-    finished_at = case when ${SUCCEEDS} or ${ENDS} or ${GONE_IN_A_BURST} then now() else d.finished_at end
+    finished_at = case when ${SUCCEEDS} or ${ENDS} then now() else d.finished_at end
     from attempt a
    where d.id = a.delivery_id and d.id = any(array(select delivery_id from attempt))
   returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
-            d.endpoint_id, a.recorded_as, a.needs_none, a.makes_retry,
-            a.trigger = 'manual' or a.late or a.cancelled and d.status = 'failed' as unplanned
+            d.endpoint_id, a.recorded_as, a.makes_retry,
+            a.trigger = 'manual' or a.late as unplanned
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error, detail)
@@ -186,13 +180,14 @@ with input as (
   select event_id, max(case when unplanned then 'again'
                             when asleep or status = 'failed' then 'start'
                             when status = 'pending' then 'attempt'
-                            else 'delivered' end::outbox_state) as outbox, bool_and(needs_none) as needs_none
+                            else 'delivered' end::outbox_state) as outbox
     from updated group by event_id
 ), locked_event as materialized (
-  select v.id from events v where v.id = any(array(select event_id from event)) order by v.id for no key update
+  select v.id from events v
+   where v.id = any(array(select event_id from event where not ($14::boolean and outbox <= 'delivered')))
+   order by v.id for no key update
 ), raised as (
-  update events v set lease_until = now(),
-         outbox = case when e.needs_none and e.outbox = 'delivered' then 'done' else e.outbox end
+  update events v set lease_until = now(), outbox = e.outbox
     from event e, locked_event l
    where v.id = l.id and e.event_id = l.id
      and (e.outbox = 'again' or v.outbox < e.outbox)

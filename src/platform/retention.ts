@@ -36,7 +36,7 @@ with candidates as materialized (
    where id < $1::uuid and ($2::uuid is null or id > $2::uuid)
    order by id limit $3::int
 ), free as materialized (
-  select id from events where id in (select id from candidates where outbox = 'done') and outbox = 'done'
+  select id from events where id in (select id from candidates where outbox in ('attempt', 'done')) and outbox in ('attempt', 'done')
      for update skip locked
 ), ended as materialized (
   select id, event_id from deliveries

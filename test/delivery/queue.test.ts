@@ -71,7 +71,7 @@ describe('a scan of the heads of the queue', () => {
     expect(leased).toEqual({
       deliveryId,
       ...attempt,
-      ...{ line: 'fresh', number: 1, trigger: 'schedule', single: false, isOnly: true, isDue: true },
+      ...{ line: 'fresh', number: 1, trigger: 'schedule', isDue: true },
       leasedUntil: expect.any(String),
       ...{
         url: 'https://hooks.example.com/in',
@@ -86,14 +86,10 @@ describe('a scan of the heads of the queue', () => {
     expect(await lease()).toEqual([]);
   });
 
-  it('says whether the event has other deliveries, and the number of the attempt', async () => {
-    await commitEvent(db, { endpoints: 2 });
+  it('says the number of the attempt', async () => {
+    await commitEvent(db);
     await db.query('update deliveries set attempt_count = 4', []);
-    const leased = await lease();
-    expect(leased.map(({ isOnly, number }) => [isOnly, number])).toEqual([
-      [false, 5],
-      [false, 5],
-    ]);
+    expect(await lease()).toMatchObject([{ number: 5 }]);
   });
 
   it('leases the oldest of each line, up to the number for its endpoint, and none at an endpoint without free slots', async () => {
@@ -274,10 +270,10 @@ describe('an attempt that may not be made', () => {
     await db.query(`update deliveries set status = 'failed', reason = 'exhausted', next_attempt_at = null`, []);
     await db.query(`update queue set trigger = 'manual'`, []);
     const [leased] = await lease();
-    expect(leased).toMatchObject({ single: true, isDue: true });
+    expect(leased).toMatchObject({ isDue: true });
     await giveBack(db, TOKEN, [leased!]);
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    expect(await lease()).toMatchObject([{ single: true, isDue: false }]);
+    expect(await lease()).toMatchObject([{ isDue: false }]);
     await dropUndue(db, TOKEN, [deliveryId]);
     expect(await rowOf(deliveryId)).toBeNull();
     expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'failed', reason: 'exhausted' });

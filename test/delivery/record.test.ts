@@ -74,7 +74,7 @@ async function overtake(event: QueuedEvent): Promise<void> {
 async function retried(event: QueuedEvent, fields: Parameters<typeof made>[1] = {}): Promise<MadeAttempt> {
   await retry(event);
   const [row] = await lease(event);
-  return made(event, { number: row!.number, trigger: 'manual', single: row!.single, ...fields });
+  return made(event, { number: row!.number, trigger: 'manual', ...fields });
 }
 
 describe('the record of an attempt', () => {
@@ -163,29 +163,10 @@ describe('the record of an attempt', () => {
     expect(await queueOf(event)).toBeNull();
   });
 
-  it("keeps an attempt that was in flight when another one's 410 cancelled its delivery: a 410 too makes it failed", async () => {
-    const [event, other] = [await leased(), await leased()];
-    await disable(event, 'gone');
-    await disable(other, 'gone');
-    await record([made(event, { outcome: refusedBy(410) }), made(other, { outcome: down })]);
-    const gone = { reason: 'endpoint_gone', nextAttemptAt: null, attemptCount: 1 };
-    expect(await read(event)).toMatchObject({ ...gone, status: 'failed' });
-    expect(await read(other)).toMatchObject({ ...gone, status: 'cancelled', attempts: [{ responseStatus: 503 }] });
-    expect([await queueOf(event), await queueOf(other)]).toEqual([null, null]);
-  });
-
-  it('wakes a workflow that ended when a 410 cancelled its delivery, if the attempt in flight makes it failed', async () => {
-    const event = await leased();
-    await disable(event, 'gone');
-    // The workflow started between the disabling and the record, and saw the delivery cancelled.
-    await setOutbox(event, 'done');
-    await record([made(event, { outcome: refusedBy(410) })], { workflows: 'retries-only' });
-    expect([(await read(event)).status, await outboxOf(event)]).toEqual(['failed', 'again']);
-  });
-
   it.each([
     ['a success', outcome()],
     ['a failure', down],
+    ['a 410', refusedBy(410)],
   ])('keeps a delivery cancelled that was cancelled during the attempt, after %s', async (_, result) => {
     const event = await leased();
     await disable(event);
@@ -447,7 +428,7 @@ describe("a record writes its event's outbox", () => {
     expect([outbox, leaseUntil.getTime() <= Date.now() + 1_000]).toEqual(['start', true]);
   });
 
-  it('done with WORKFLOWS=retries-only, if the event has no other delivery and needs no workflow', async () => {
+  it('unchanged with WORKFLOWS=retries-only, unless a delivery sleeps or has failed', async () => {
     const [only, several, failed] = [
       await leased(),
       await leased({ endpoints: 2 }),
@@ -457,8 +438,8 @@ describe("a record writes its event's outbox", () => {
       workflows: 'retries-only',
     });
     expect([await outboxOf(only), await outboxOf(several), await outboxOf(failed)]).toEqual([
-      'done',
-      'delivered',
+      'attempt',
+      'attempt',
       'start',
     ]);
   });

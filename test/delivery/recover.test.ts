@@ -71,7 +71,7 @@ describe('recovering deliveries', () => {
         ...{ rung: 0, ladder: '0s,5m', recovered: true, asleep: false, nextAttemptAt: expect.any(Date) },
       });
       expect(await queueOf(id)).toMatchObject({ line: 'late', trigger: 'recover', leaseToken: null });
-      expect(await lease(db, id)).toMatchObject({ number: 8, trigger: 'recover', single: false });
+      expect(await lease(db, id)).toMatchObject({ number: 8, trigger: 'recover' });
     }
     expect((await read(ids[0]!)).status).toBe('succeeded');
     expect(await read(ids[3]!)).toMatchObject({ rung: 7, recovered: false });
@@ -120,7 +120,6 @@ describe('recovering deliveries', () => {
     const id = ids[0]!;
     await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
     const inFlight = await lease(db, id);
-    expect(inFlight.single).toBe(true);
     expect(await reset(scope)).toEqual([id]);
     await record(db, inFlight, made);
     expect(await read(id)).toMatchObject({ attemptCount: 8, ...expected });

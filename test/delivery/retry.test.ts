@@ -85,7 +85,7 @@ describe('a manual retry', () => {
     const target = await queued();
     await retry(target);
     expect(await read(target)).toMatchObject({ queue: free, delivery: { status: 'pending' }, counted: 1 });
-    expect(await lease(db, target.deliveryId)).toMatchObject({ number: 1, trigger: 'manual', single: false });
+    expect(await lease(db, target.deliveryId)).toMatchObject({ number: 1, trigger: 'manual' });
   });
 
   it('brings an overdue attempt of the late line to the fresh line', async () => {
@@ -113,7 +113,6 @@ describe('a manual retry', () => {
       expect(await lease(db, target.deliveryId)).toMatchObject({
         number,
         trigger: 'manual',
-        single: true,
         isDue: true,
       });
     },

@@ -7,7 +7,6 @@ type Fields = Partial<MadeAttempt['attempt']> & { outcome?: MadeAttempt['outcome
 /** An attempt that was made at a delivery of the event, its first one by default: attempt 1 of the ladder, with a 204. */
 export function madeAttempt(event: QueuedEvent, { outcome: made = outcome(), of = 0, ...fields }: Fields = {}) {
   const { deliveryId, url } = event.deliveries[of]!;
-  const first = { number: 1, trigger: 'schedule', single: false } as const;
-  const isOnly = event.deliveries.length === 1;
-  return { attempt: { eventId: event.eventId, deliveryId, url, isOnly, ...first, ...fields }, outcome: made };
+  const first = { number: 1, trigger: 'schedule' } as const;
+  return { attempt: { eventId: event.eventId, deliveryId, url, ...first, ...fields }, outcome: made };
 }

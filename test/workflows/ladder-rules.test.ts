@@ -20,6 +20,10 @@ beforeEach(() => {
   ladder.receiver.receive = ladder.down;
 });
 
+/** Waits until a 410, which is recorded first, has disabled the event's endpoint. */
+const untilGone = (event: QueuedEvent) =>
+  waitFor('the endpoint to be disabled', async () => !(await ladder.endpointOf(event)).enabled);
+
 /**
  * Expects these waits between the attempts, each with up to a minute for the workflow's tasks, which are not skipped. A
  * manual retry shortens the wait after it by the seconds before it.
@@ -79,6 +83,7 @@ describe('a manual retry', () => {
       const event = await ladder.begin();
       await ladder.untilAttempts(event, 1);
       await ladder.untilEnded(event);
+      if (status === 'failed') await untilGone(event);
       await ladder.db.prisma.endpoint.updateMany({ where: { clientId: event.clientId }, data: { enabled: true } });
       const { reason, finishedAt } = await ladder.read(event);
       expect(await ladder.read(event)).toMatchObject({ status, attemptCount: 1 });
@@ -122,6 +127,7 @@ describe('an endpoint that is disabled in the middle of the ladder', () => {
     await ladder.retry(event);
     await ladder.untilAttempts(event, 3);
     await ladder.untilEnded(event);
+    await untilGone(event);
     await ladder.env.sleep(5 * MINUTE);
     await ladder.untilEnded(other);
     expect(await ladder.read(event)).toMatchObject({ status: 'failed', reason: 'endpoint_gone', attemptCount: 3 });

@@ -27,8 +27,6 @@ export interface ModelDelivery {
   asleep: boolean;
   nextAt: number | null;
   queued: { line: Line; trigger: Trigger; due: number; holder: string | null; until: number | null } | null;
-  /** Cancelled because its endpoint is gone. */
-  gone: boolean;
   /** Manual retries that count. */
   retries: number[];
   /** A manual retry was accepted, and its attempt is not recorded yet. */
@@ -64,8 +62,6 @@ export interface ModelJob {
   deliveryId: string;
   number: number;
   trigger: Trigger;
-  single: boolean;
-  isOnly: boolean;
 }
 
 /** The next attempt that a record leases at once. */
@@ -137,28 +133,25 @@ export class Model {
   drop(id: string, token: string): void {
     const d = this.get(id);
     if (this.isDue(id)) return;
-    if (d.status === 'pending') this.#cancel(d, this.#isGone(d.endpointId));
+    if (d.status === 'pending') this.#cancel(d);
     if (d.queued?.holder === token || d.queued?.holder === null) this.#unqueue(d);
   }
 
   /** @returns for each attempt the next one; null: none is leased here; undefined: it is not recorded */
   record(batch: readonly { job: ModelJob; answer: Answer }[], retriesOnly: boolean): (Next | null | undefined)[] {
-    const told = new Map<string, { outbox: Outbox; needsNone: boolean }>();
+    const told = new Map<string, Outbox>();
     const results = batch.map(({ job, answer }) => {
       const d = this.deliveries.get(job.deliveryId);
       if (!d) return undefined;
       const late = job.number !== d.count + 1;
       if (late && answer !== 'success') return undefined;
-      const wasCancelled = d.status === 'cancelled';
       this.#step(d, job, answer, late);
-      const isReversed = wasCancelled && d.status === 'failed';
-      const news = this.#newsOf(d, job.trigger === 'manual' || late || isReversed);
-      const before = told.get(d.eventId) ?? { outbox: 'attempt', needsNone: true };
-      const outbox = RANK.indexOf(news) > RANK.indexOf(before.outbox) ? news : before.outbox;
-      told.set(d.eventId, { outbox, needsNone: before.needsNone && job.isOnly && retriesOnly });
+      const news = this.#newsOf(d, job.trigger === 'manual' || late);
+      const before = told.get(d.eventId) ?? 'attempt';
+      told.set(d.eventId, RANK.indexOf(news) > RANK.indexOf(before) ? news : before);
       return this.#requeue(d, job, late);
     });
-    for (const [eventId, { outbox, needsNone }] of told) this.#raise(eventId, outbox, needsNone);
+    for (const [eventId, outbox] of told) if (!retriesOnly || outbox !== 'delivered') this.#raise(eventId, outbox);
     return results;
   }
 
@@ -185,7 +178,7 @@ export class Model {
       .slice(0, limit);
     for (const d of ended) {
       Object.assign(d, { status: 'pending', rung: 0, ladder, recovered: true, nextAt: this.now });
-      Object.assign(d, { asleep: false, gone: false, isNews: false });
+      Object.assign(d, { asleep: false, isNews: false });
       if (!d.queued) this.#queue(d, 'late', 'recover', this.now);
       this.#raise(d.eventId, 'again');
     }
@@ -207,7 +200,7 @@ export class Model {
     const endpoint = this.endpoints.get(endpointId);
     if (endpoint) endpoint.cancelling = false;
     for (const d of this.deliveries.values())
-      if (d.endpointId === endpointId && d.status === 'pending') this.#cancel(d, this.#isGone(endpointId));
+      if (d.endpointId === endpointId && d.status === 'pending') this.#cancel(d);
   }
 
   /** P·Z → P·Q, if it is late by so much. */
@@ -285,8 +278,6 @@ export class Model {
     } else if (answer === 'gone' && before === 'pending') {
       if (!manual) d.rung++;
       this.#end(d, 'failed');
-    } else if (answer === 'gone' && before === 'cancelled' && d.gone && !job.single) {
-      this.#end(d, 'failed');
     } else if (before === 'pending' && !manual) {
       const wait = d.ladder[d.rung];
       d.rung++;
@@ -318,17 +309,12 @@ export class Model {
     return { number: d.count + 1, trigger };
   }
 
-  #isGone(endpointId: string): boolean {
-    const endpoint = this.endpoints.get(endpointId);
-    return endpoint?.reason === 'gone' && !endpoint.deleted;
-  }
-
   #isActive({ endpointId }: ModelDelivery): boolean {
     return this.endpoints.get(endpointId)?.active ?? false;
   }
 
   #add({ id, endpointId }: Keys, eventId: string, given: Pick<ModelDelivery, 'ladder' | 'nextAt' | 'recovered'>): void {
-    const fresh = { status: 'pending', count: 0, rung: 0, asleep: false, gone: false, isNews: false } as const;
+    const fresh = { status: 'pending', count: 0, rung: 0, asleep: false, isNews: false } as const;
     this.deliveries.set(id, {
       id,
       eventId,
@@ -351,22 +337,21 @@ export class Model {
     d.owesRetry = false;
   }
 
-  #cancel(d: ModelDelivery, gone: boolean): void {
+  #cancel(d: ModelDelivery): void {
     this.#end(d, 'cancelled');
-    d.gone = gone;
     d.isNews = false;
     if (d.queued?.until === null) this.#unqueue(d);
     if (this.#event(d.eventId).outbox === 'attempt') this.#raise(d.eventId, 'delivered');
   }
 
   #end(d: ModelDelivery, status: 'succeeded' | 'failed' | 'cancelled'): void {
-    Object.assign(d, { status, asleep: false, nextAt: null, gone: false });
+    Object.assign(d, { status, asleep: false, nextAt: null });
   }
 
-  #raise(eventId: string, outbox: Outbox, needsNone = false): void {
+  #raise(eventId: string, outbox: Outbox): void {
     const event = this.#event(eventId);
     if (outbox !== 'again' && RANK.indexOf(outbox) <= RANK.indexOf(event.outbox)) return;
-    event.outbox = needsNone && outbox === 'delivered' ? 'done' : outbox;
+    event.outbox = outbox;
     event.leaseUntil = this.now;
   }
 

@@ -76,6 +76,8 @@ interface Made {
   job: Job;
   answer: Answer;
   outcome: SendOutcome;
+  /** A 410 after whose record the process lives and reaches Postgres: it disables the endpoint. */
+  disables: boolean;
 }
 
 /** Events whose workflows have started, and that are not marked done yet. */
@@ -363,7 +365,7 @@ export class World {
     expect(added.map(({ endpointId }) => endpointId).sort()).toEqual(active.sort());
     model.event(eventId, added, { at: timeOf(eventId), ladder, token });
     if (!token) return true;
-    const first = { line: 'fresh', number: 1, trigger: 'schedule', single: false, isDue: true } as const;
+    const first = { line: 'fresh', number: 1, trigger: 'schedule', isDue: true } as const;
     const { clientId, body, traceparent } = event;
     for (const { leasedUntil, ...delivery } of deliveries) {
       expect(leasedUntil).not.toBeNull();
@@ -375,7 +377,6 @@ export class World {
         clientId,
         body,
         traceparent,
-        isOnly: deliveries.length === 1,
       });
     }
     return true;
@@ -425,18 +426,15 @@ export class World {
   }
 
   #keep(token: string, row: LeasedRow): void {
-    const { deliveryId, number, trigger, single, isOnly } = row;
+    const { deliveryId, number, trigger } = row;
     const d = this.model.get(deliveryId);
-    const siblings = this.model.of(d.eventId).length - 1;
     const { line, trigger: queuedBy } = d.queued ?? {};
-    expect({ number, single, isOnly, line: row.line, trigger }).toEqual({
+    expect({ number, line: row.line, trigger }).toEqual({
       number: d.count + 1,
-      single: d.status !== 'pending',
-      isOnly: siblings === 0,
       line,
       trigger: queuedBy,
     });
-    this.#jobs.push({ token, deliveryId, number, trigger, single, isOnly, row, leasedAt: this.#elapsed });
+    this.#jobs.push({ token, deliveryId, number, trigger, row, leasedAt: this.#elapsed });
   }
 
   async #byName(token: string, { id, queued }: ModelDelivery): Promise<true> {
@@ -492,15 +490,12 @@ export class World {
       if (known) model.drop(deliveryId, token);
       return true;
     }
-    const { endpointId } = job.row;
-    // It may be that Postgres is unreachable when the endpoint is to be disabled.
-    if (answer === 'gone' && b % 3 > 0 && (await db.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'))))
-      model.deactivate(endpointId, { reason: 'gone' });
     if (answer === 'hang') await this.#pass(15_000);
     const timeout = outcome({ responseStatus: null, error: 'timeout' });
     const made = { success: outcome(), failure: refusedBy(500), gone: refusedBy(410), hang: timeout }[answer];
     // Each POST signs another time.
-    this.#made.push({ job, answer, outcome: { ...made, t: new Date(++this.#posts * 1_000).toISOString() } });
+    const signed = { ...made, t: new Date(++this.#posts * 1_000).toISOString() };
+    this.#made.push({ job, answer, outcome: signed, disables: answer === 'gone' && b % 3 > 0 });
     return true;
   }
 
@@ -517,6 +512,7 @@ export class World {
       const d = this.model.deliveries.get(made.job.deliveryId);
       if (row) expect([row.number, row.status, toTime(row.nextAttemptAt)]).toEqual([d?.count, d?.status, d?.nextAt]);
     }
+    await this.#disableGone(distinct);
     return true;
   }
 
@@ -534,7 +530,18 @@ export class World {
       const [next] = this.model.record([made], this.retriesOnly);
       await this.#recordedAs(made, recorded[i], next);
     }
+    await this.#disableGone(distinct);
     return true;
+  }
+
+  /** What follows the record of a 410. */
+  async #disableGone(batch: readonly Made[]): Promise<void> {
+    const { db, model } = this;
+    for (const { job, disables } of batch) {
+      const { endpointId } = job.row;
+      if (disables && (await db.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'))))
+        model.deactivate(endpointId, { reason: 'gone' });
+    }
   }
 
   #takeMade(from: readonly Made[]): Made[] {
@@ -551,7 +558,7 @@ export class World {
     if (next === undefined) return this.#giveBack(job, null);
     this.#recorded.push(made);
     const row = { ...job.row, leasedUntil: real?.leasedUntil ?? null };
-    if (next) this.#jobs.push({ ...job, ...next, row, single: false, leasedAt: this.#elapsed });
+    if (next) this.#jobs.push({ ...job, ...next, row, leasedAt: this.#elapsed });
   }
 
   /** Postgres does the work of a statement and rolls it back. */
@@ -708,8 +715,8 @@ export class World {
 const toTime = (text: string | null) => (text === null ? null : Date.parse(text));
 
 function attemptOf({ job, outcome: made }: Made) {
-  const { number, trigger, single } = job;
-  return { attempt: { ...job.row, number, trigger, single }, outcome: made };
+  const { number, trigger } = job;
+  return { attempt: { ...job.row, number, trigger }, outcome: made };
 }
 
 const MAKE_TRANSFER = `

@@ -43,9 +43,9 @@ async function runBatch(explained: ExplainedDatabase, size: number): Promise<voi
   const made = changed.map((row) => {
     const { eventId, deliveries } = row!.event!;
     const { deliveryId } = deliveries[0]!;
-    const attempt = { deliveryId, eventId, number: 1, trigger: 'schedule', single: false } as const;
+    const attempt = { deliveryId, eventId, number: 1, trigger: 'schedule' } as const;
     return {
-      attempt: { ...attempt, url: 'http://x', isOnly: true } satisfies Partial<LeasedAttempt>,
+      attempt: { ...attempt, url: 'http://x' } satisfies Partial<LeasedAttempt>,
       outcome: outcome(),
     };
   });

@@ -108,6 +108,13 @@ describe('retention', () => {
     },
   );
 
+  // With WORKFLOWS=retries-only, the outbox of a delivered event is not written again.
+  it('removes a delivered event that never needed a workflow', async () => {
+    const id = await ended();
+    await db.prisma.event.update({ where: { id }, data: { outbox: 'attempt' } });
+    expect(await remove()).toMatchObject({ removed: 1 });
+  });
+
   it('waits for no lock: skips events that a recovery has locked, and keeps those that it made pending', async () => {
     const [held, free] = [await ended(), await ended()];
     await db.transaction(async (tx) => {
