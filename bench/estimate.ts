@@ -12,7 +12,7 @@ const DISCARD_SECONDS = 3;
 /** Estimated time of a scenario on a machine with two cores, s, for the progress lines. */
 export function estimateSeconds(scenario: Scenario, options: Options): number {
   const { modes, events, rounds, workflows, temporal, kept, starts } = options;
-  const { rate, steady, sleeping, due, past, tenants, backlog, lasting, trail } = options;
+  const { rate, steady, past, tenants, backlog, lasting, trail } = options;
   const burst = events / FIRST_ATTEMPTS;
   switch (scenario) {
     case 'throughput':
@@ -30,8 +30,6 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
       return modes.length * (2 * SITE_SECONDS + kept / FIRST_ATTEMPTS);
     case 'commands':
       return SITE_SECONDS + starts;
-    case 'sleeping':
-      return SITE_SECONDS + (400 + sleeping + 2 * due) / WORKFLOWS + 60 + 70;
     case 'growth':
       return 2 * SITE_SECONDS + (past[0] + past[1]) / FILLED + (rounds * (5 * events + tenants)) / FIRST_ATTEMPTS;
     case 'backlog':

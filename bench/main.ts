@@ -13,7 +13,6 @@ import { latency } from './scenarios/latency.js';
 import { memory } from './scenarios/memory.js';
 import { overload } from './scenarios/overload.js';
 import { roles } from './scenarios/roles.js';
-import { sleeping } from './scenarios/sleeping.js';
 import { throughput } from './scenarios/throughput.js';
 import { workflows } from './scenarios/workflows.js';
 
@@ -28,7 +27,6 @@ const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   latency,
   memory,
   commands,
-  sleeping,
   growth,
   backlog,
   overload,

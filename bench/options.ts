@@ -11,7 +11,6 @@ export const SCENARIOS = [
   'latency',
   'memory',
   'commands',
-  'sleeping',
   'growth',
   'backlog',
   'overload',
@@ -41,8 +40,6 @@ const OPTIONS = {
   starts: { type: 'string', default: '9', says: 'starts of each command (commands)' },
   rate: { type: 'string', default: '20', says: 'changes a second (latency)' },
   steady: { type: 'string', default: '200', says: 'changes at that rate' },
-  sleeping: { type: 'string', default: '1000', says: 'events asleep on a rung' },
-  due: { type: 'string', default: '1000', says: 'events whose timers are due in the same minute' },
   past: { type: 'string', default: '10000,1000000', says: 'past events in the tables that are compared (growth)' },
   tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
@@ -67,8 +64,6 @@ export interface Options {
   starts: number;
   rate: number;
   steady: number;
-  sleeping: number;
-  due: number;
   past: readonly [few: number, many: number];
   tenants: number;
   backlog: number;
@@ -98,8 +93,6 @@ export function readOptions(args: readonly string[]): Options | string {
     starts: count('starts', values.starts),
     rate: count('rate', values.rate),
     steady: count('steady', values.steady),
-    sleeping: count('sleeping', values.sleeping),
-    due: count('due', values.due),
     past: [few, many],
     tenants: count('tenants', values.tenants),
     backlog: count('backlog', values.backlog),

@@ -6,8 +6,7 @@ import { listQueries } from '../../bench/lists/queries.js';
 import { LOOKED_AT } from '../../src/delivery/window.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
-// Checks the plans that Postgres runs on a table big enough for its indexes. `npm run bench:lists` measures a million
-// rows.
+// Checks the plans that Postgres runs on a table big enough for its indexes.
 
 const ROWS = 20_000;
 const BIG = ['events', 'transfers', 'deliveries', 'attempts', 'endpoint_hours'];
