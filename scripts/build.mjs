@@ -12,7 +12,7 @@ const COMPILER = 'node_modules/typescript/bin/tsc';
 const PROJECTS = ['tsconfig.build.json', 'clients/typescript', 'clients/typescript/tsconfig.cjs.json'];
 const SCRIPTS = ['copy-assets', 'copy-explorer', 'render-guide', 'bundle-workflows'];
 const INPUTS = [
-  '{src,workflows,activities,bench,test/crash,test/support,clients/typescript/src,scripts,docs}/**/*',
+  '{src,workflows,activities,bench,test/crash,test/support,clients/typescript/src,clients/vectors,scripts,docs}/**/*',
   '{.,clients/typescript}/{tsconfig*,package}.json',
   'package-lock.json',
 ];

@@ -98,10 +98,15 @@ test('the guide has a snippet for each language', () => {
   expect([...snippets.keys()].sort()).toEqual([
     'once.sql',
     'receiver.ts',
+    'verify.cs',
+    'verify.ex',
     'verify.go',
     'verify.java',
+    'verify.kt',
     'verify.php',
     'verify.py',
+    'verify.rb',
+    'verify.rs',
     'verify.sh',
     'verify.ts',
   ]);
@@ -154,6 +159,11 @@ where(here('go', 'version'))('Go', () => {
 where(here('php', '--version'))('PHP', () => {
   driver('driver.php');
   expect(verdicts(run('php', ['driver.php', 'cases.json']))).toEqual(expected);
+});
+
+where(here('ruby', '--version'))('Ruby', () => {
+  driver('driver.rb');
+  expect(verdicts(run('ruby', ['driver.rb', 'cases.json']))).toEqual(expected);
 });
 
 where(here('javac', '-version'))('Java', () => {

@@ -46,6 +46,13 @@ export const openPaths: Record<string, Record<string, Json>> = {
     'getGuide',
     'The guide for integrators, with the reference and the errors, as a page without script',
   ),
+  '/docs/signature-vectors.json': document(
+    'getSignatureVectors',
+    'Test vectors for a verifier of `Service-Signature`',
+    'Signed deliveries and forgeries, each with the expected result.',
+    'application/json',
+    'object',
+  ),
   '/docs/plain': document('getPlainDocs', 'This document as a page without script, with the table of problem codes'),
 };
 

@@ -161,6 +161,11 @@ export function guidePage({ info }: OpenApiDocument): string {
   return page(`Guide – ${info.title}`, html`${others}${rendered}`);
 }
 
+/** `/docs/signature-vectors.json`: clients/vectors/signatures.json, with which an integrator tests a verifier. */
+export function signatureVectors(): object {
+  return JSON.parse(readFileSync(join(DIST, 'signature-vectors.json'), 'utf8'));
+}
+
 /** What the plain page shows. Problem types (`/docs/plain#invalid_request`) link to its table of codes. */
 export function plainBody(document: OpenApiDocument): Html {
   const { info, externalDocs, paths, components, tags } = document;

@@ -7,7 +7,7 @@ import { VERSION } from '../../platform/version.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
 import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
-import { guidePage, plainPage, plainPolicy } from '../openapi/page.js';
+import { guidePage, plainPage, plainPolicy, signatureVectors } from '../openapi/page.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
 import { present, view } from '../schemas/fields.js';
@@ -37,7 +37,7 @@ export function presentMeta(config: Pick<Config, 'environment' | 'retryDelays' |
 
 /**
  * `/openapi.json`, the same document as an API explorer at `/docs`, and without script at `/docs/plain`; the guide at
- * `/docs/guide`; `/meta`, which contains no client's data.
+ * `/docs/guide`; the vectors that test a verifier; `/meta`, which contains no client's data.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = openApiDocument(routes, config);
@@ -50,6 +50,7 @@ export function addDocuments(router: Router<State>, config: Config, routes: read
   router.get('/openapi.json', limit, json(document));
   router.get('/docs', limit, page(explorerPage(document), explorerPolicy(document, config)));
   router.get('/docs/guide', limit, page(guidePage(document), plainPolicy));
+  router.get('/docs/signature-vectors.json', limit, json(signatureVectors()));
   router.get('/docs/plain', limit, page(plainPage(document), plainPolicy));
   router.get('/docs/explorer.js', limit, script(explorerScript(document, config)));
   router.get('/docs/swagger-ui.js', limit, script(explorerFile('swagger-ui-bundle.js')));

@@ -75,6 +75,7 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   getOpenApi: (client) => client.service.openApi(),
   getDocs: (client) => client.service.docs(),
   getGuide: (client) => client.service.guide(),
+  getSignatureVectors: (client) => client.service.signatureVectors(),
   getPlainDocs: (client) => client.service.plainDocs(),
   getJwks: (client) => client.service.jwks(),
   getAuthorizationServer: (client) => client.service.authorizationServer(),

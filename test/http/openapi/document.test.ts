@@ -85,6 +85,8 @@ describe('/openapi.json', () => {
     for (const path of ['/healthz', '/readyz', '/meta', '/openapi.json', '/docs', '/docs/guide', '/docs/plain']) {
       await take('GET', path, []);
     }
+    const vectors = await take('GET', '/docs/signature-vectors.json', []);
+    expect(vectors.cases.length).toBeGreaterThan(60);
     await take('POST', '/webhook-endpoints', [], endpointRequest({ enabled: false }));
     await take('GET', '/webhook-endpoints', []);
     await take('GET', '/webhook-endpoints/{webhookId}', [webhookId]);

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 70d58a213d93b4aa5491d75bcafa0978fff32052321f428488d86768b61e888c
+// Document: 9176af4c93fa14bb8345e02f297b02402eeedea8af045609f7fc5bae146b0547
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -789,6 +789,26 @@ export interface operations {
       };
     };
   };
+  getSignatureVectors: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** Signed deliveries and forgeries, each with the expected result. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": Record<string, never>;
+        };
+      };
+    };
+  };
   getPlainDocs: {
     parameters: {
       query?: never;
@@ -1501,6 +1521,11 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getGuide": {
     "method": "GET",
     "path": "/docs/guide",
+    "open": true
+  },
+  "getSignatureVectors": {
+    "method": "GET",
+    "path": "/docs/signature-vectors.json",
     "open": true
   },
   "getPlainDocs": {

@@ -40,6 +40,11 @@ export class Service {
     return this.#call('getGuide', {}, options);
   }
 
+  /** Reads the vectors that test a verifier of `Service-Signature`. */
+  signatureVectors(options?: CallOptions): Promise<ResultOf<'getSignatureVectors'>> {
+    return this.#call('getSignatureVectors', {}, options);
+  }
+
   /** Reads the documentation for readers without script, a web page. */
   plainDocs(options?: CallOptions): Promise<string> {
     return this.#call('getPlainDocs', {}, options);

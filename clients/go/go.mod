@@ -1,0 +1,3 @@
+module transfer-service-webhooks
+
+go 1.21
