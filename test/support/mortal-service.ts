@@ -1,18 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import { expect } from '@jest/globals';
 import pg from 'pg';
 import type { Failpoint } from '../../src/platform/failpoints.js';
-import { freePort } from '../../src/platform/free-port.js';
 import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
 import { startReceiver } from '../crash/receiver.js';
 import { inProgress, readRecord } from '../crash/record.js';
-import { caller, must } from './caller.js';
-import { runCli } from './cli.js';
-import { createTestDatabase } from './database.js';
+import { accepted, caller, must } from './caller.js';
+import { createDeployment } from './deployment.js';
 import { makeItLongAgo } from './long-ago.js';
 import { type MortalRole, startMortalRole } from './role-process.js';
-import { createTestNamespace } from './temporal.js';
 import { SECRET, transferRequest } from './transfers.js';
 import { waitFor } from './wait-for.js';
 
@@ -24,27 +20,19 @@ export type MortalService = Awaited<ReturnType<typeof startMortalService>>;
 
 /** The whole service in one process that a test ends at a failpoint, as `kill -9` does, with a client and a receiver. */
 export async function startMortalService() {
-  const [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  const deployment = await createDeployment({ DELIVERY_RETRY_DELAYS: LADDER });
+  const { at, database, env, temporal } = deployment;
   /** The statuses of the receiver's responses to an event, in order; 204 after them. A test replaces the list. */
   const responses: { statuses: number[] } = { statuses: [] };
   const receiver = await startReceiver(SECRET, (path, _, n) =>
     path === '/gone' ? 410 : (responses.statuses[n - 1] ?? 204),
   );
-  const port = await freePort();
-  const at = { auth_url: `http://127.0.0.1:${port}`, base_url: `http://127.0.0.1:${port}` };
-  const env = {
-    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', PORT: String(port), BASE_URL: at.base_url, LOG_LEVEL: 'warn' },
-    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
-    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', RATE_LIMIT: '1000000', DELIVERY_RETRY_DELAYS: LADDER },
-  };
   let service: MortalRole;
   const begin = async (more: Record<string, string> = {}) => {
     service = startMortalRole('start', { ...env, ...more });
     await service.ready;
   };
-  const [created] = await Promise.all([runCli(['clients', 'create', '--json', '--name', 'test'], env), begin()]);
-  const credentials = JSON.parse(created.stdout) as { client_id: string; client_secret: string };
+  const [credentials] = await Promise.all([deployment.createCredentials(), begin()]);
   const client = await caller(at, credentials);
   const inbox = { url: `${receiver.url}/in`, secret: SECRET };
   const webhookId: string = (await must(client('POST', '/webhook-endpoints', inbox))).webhookId;
@@ -56,10 +44,10 @@ export async function startMortalService() {
 
   /** The delivery of a transfer's one event, with its attempts. */
   const readDelivery = async (transfer: string) => {
-    const { data } = await must(client('GET', `/events?transfer_id=${transfer}`));
+    const { data } = await accepted(() => client('GET', `/events?transfer_id=${transfer}`));
     expect(data).toHaveLength(1);
-    const deliveries = (await must(client('GET', `/events/${data[0].id}/deliveries`))).data;
-    return must(client('GET', `/deliveries/${deliveries[0].id}`));
+    const deliveries = (await accepted(() => client('GET', `/events/${data[0].id}/deliveries`))).data;
+    return accepted(() => client('GET', `/deliveries/${deliveries[0].id}`));
   };
 
   return {
@@ -134,8 +122,7 @@ export async function startMortalService() {
     async stop(): Promise<void> {
       await service.stop();
       await receiver.close();
-      await temporal.close();
-      await database.drop();
+      await deployment.close();
     },
   };
 }

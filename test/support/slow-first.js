@@ -3,7 +3,8 @@ import Sequencer from '@jest/test-sequencer';
 const SLOW = /\/test\/(bench|cli|clients|console\/browser|delivery\/model|local|system|temporal|workflows)\//;
 
 /** Each takes a minute or more, most of it waiting: the last of them would run alone at the end. */
-const LONGEST = /\/test\/(system\/(kills|restore|shared-slots|temporal-frozen)|delivery\/model\/model|local\/demo)\./;
+const LONGEST =
+  /\/test\/(system\/(kills|crash|restore|shared-slots|temporal-frozen)|clients\/typescript\/service|delivery\/model\/model|local\/demo)\./;
 
 /**
  * Starts the suites first that start processes and browsers, and wait for them. Without the times of an earlier run,

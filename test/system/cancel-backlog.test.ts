@@ -1,13 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { freePort } from '../../src/platform/free-port.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
-import { type Caller, caller, must } from '../support/caller.js';
-import { runCli } from '../support/cli.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { type Caller, must } from '../support/caller.js';
+import type { TestDatabase } from '../support/database.js';
+import { createDeployment, type Deployment } from '../support/deployment.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { type MortalRole, type RoleProcess, startMortalRole, startRole } from '../support/role-process.js';
-import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -17,8 +14,8 @@ const BACKLOG = 6_000;
 /** Events whose first attempts no worker has made: they come last, so that their deliveries stay pending longest. */
 const FRESH = 10;
 
+let deployment: Deployment;
 let database: TestDatabase;
-let temporal: TestTemporal;
 let receiver: RawReceiver;
 let env: Record<string, string>;
 let client: Caller;
@@ -26,27 +23,18 @@ let api: RoleProcess;
 let worker: MortalRole;
 
 beforeAll(async () => {
-  [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  deployment = await createDeployment();
+  ({ database, env } = deployment);
   receiver = await startRawReceiver('HTTP/1.1 204 x\r\n\r\n');
-  const port = String(await freePort());
-  const url = `http://127.0.0.1:${port}`;
-  env = {
-    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', PORT: port, BASE_URL: url, LOG_LEVEL: 'warn', METRICS_PORT: '0' },
-    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
-    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', SHUTDOWN_DELAY: '0s' },
-  };
   api = startRole('api', env);
-  const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
   await api.ready;
-  client = await caller({ auth_url: url, base_url: url }, JSON.parse(stdout));
+  client = await deployment.createClient();
 }, 120_000);
 
 afterAll(async () => {
   await Promise.all([api?.stop(), worker?.stop()]);
   await receiver?.close();
-  await temporal?.close();
-  await database?.drop();
+  await deployment?.close();
 }, 120_000);
 
 async function change(): Promise<void> {

@@ -2,51 +2,43 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Caller, caller, must } from '../support/caller.js';
-import { runCli, startCli } from '../support/cli.js';
+import { type Caller, must } from '../support/caller.js';
+import { startCli } from '../support/cli.js';
 import { readDelivered } from '../support/delivered.js';
+import { createDeployment, type Deployment } from '../support/deployment.js';
 import { atOnce, changeAll, makeTransfers } from '../support/load.js';
-import { makeLocalDir } from '../support/local-dir.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
-import { type StackProcess, startStackProcess } from '../support/stack-process.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // `api` and `worker` as separate processes, as in production.
 
-const localDir = makeLocalDir();
 const processes: ChildProcess[] = [];
-let stack: StackProcess;
-let env: Record<string, string>;
+let deployment: Deployment;
 let client: Caller;
 let receiver: RawReceiver;
 /** Requests up to this number get no response. */
 let silentUntil = 0;
 
 beforeAll(async () => {
-  stack = await startStackProcess(localDir.path);
-  env = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' };
+  deployment = await createDeployment();
   receiver = await startRawReceiver((socket, number) => {
     if (number > silentUntil) socket.write('HTTP/1.1 204 x\r\n\r\n');
   });
-  expect(await runCli(['migrate'], env)).toMatchObject({ code: 0 });
-  const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
   const api = run('api');
   await once(createInterface({ input: api.stdout as NonNullable<typeof api.stdout> }), 'line');
-  const at = { auth_url: env.AUTH_URL as string, base_url: env.BASE_URL as string };
-  client = await caller(at, JSON.parse(stdout));
+  client = await deployment.createClient();
   await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
 });
 
 afterAll(async () => {
   await Promise.all(processes.map((child) => end(child, 'SIGTERM')));
   await receiver?.close();
-  await stack?.stop();
-  await localDir.remove();
+  await deployment?.close();
 });
 
 function run(role: 'api' | 'worker'): ChildProcess {
-  const child = startCli([role], env);
+  const child = startCli([role], deployment.env);
   child.stderr?.resume();
   processes.push(child);
   return child;

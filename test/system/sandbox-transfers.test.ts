@@ -1,49 +1,33 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort } from '../../src/platform/free-port.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
-import { type Caller, caller, must } from '../support/caller.js';
-import { runCli } from '../support/cli.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { type Caller, must } from '../support/caller.js';
+import { createDeployment, type Deployment } from '../support/deployment.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
-import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // `api` and `worker` as separate processes, on a real Temporal. The API starts while Temporal is unavailable.
 
-const STEP = 1_500;
-let database: TestDatabase;
-let temporal: TestTemporal;
+const STEP = 1_000;
+let deployment: Deployment;
 let receiver: RawReceiver;
-let env: Record<string, string>;
 let api: RoleProcess;
 let worker: RoleProcess | undefined;
 let client: Caller;
 
 beforeAll(async () => {
-  [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  deployment = await createDeployment({ SANDBOX_STEP: `${STEP}ms` });
   receiver = await startRawReceiver((socket) => socket.write('HTTP/1.1 204 x\r\n\r\n'));
-  const port = await freePort();
-  const at = { auth_url: `http://127.0.0.1:${port}`, base_url: `http://127.0.0.1:${port}` };
-  env = {
-    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', PORT: String(port), BASE_URL: at.base_url, LOG_LEVEL: 'warn' },
-    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
-    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', SANDBOX_STEP: `${STEP}ms`, SHUTDOWN_DELAY: '0s' },
-  };
-  const created = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
-  api = startRole('api', { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  api = startRole('api', { ...deployment.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
   await api.ready;
-  client = await caller(at, JSON.parse(created.stdout));
+  client = await deployment.createClient();
   await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
 });
 afterAll(async () => {
   await Promise.all([api?.stop(), worker?.stop()]);
   await receiver?.close();
-  await temporal?.close();
-  await database?.drop();
+  await deployment?.close();
 });
 
 const create = async (account: string): Promise<string> =>
@@ -54,50 +38,53 @@ const until = (id: string, status: string) =>
     const transfer = await read(id);
     return transfer.status === status && transfer;
   });
-const workflowOf = (id: string) => temporal.client.workflow.getHandle(`sandbox-${id}`);
+const workflowOf = (id: string) => deployment.temporal.client.workflow.getHandle(`sandbox-${id}`);
+
+const OUTCOMES = [
+  ['SANDBOX-COMPLETE', ['PROCESSING', 'SENT', 'COMPLETED'], null],
+  ['SANDBOX-FAIL-INSUFFICIENT_FUNDS', ['PROCESSING', 'FAILED'], 'insufficient_funds'],
+  ['SANDBOX-RETURN-ACCOUNT_CLOSED', ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED'], 'account_closed'],
+  ['SANDBOX-CANCEL', ['CANCELLED'], 'customer_request'],
+] as const;
 
 describe('a simulated transfer', () => {
   it('is created while Temporal is unavailable, and moves when the workers are back', async () => {
     const id = await create('SANDBOX-COMPLETE');
-    worker = startRole('worker', env);
+    worker = startRole('worker', deployment.env);
     await worker.ready;
     await until(id, 'COMPLETED');
   });
 
-  it.each([
-    ['SANDBOX-COMPLETE', ['PROCESSING', 'SENT', 'COMPLETED'], null],
-    ['SANDBOX-FAIL-INSUFFICIENT_FUNDS', ['PROCESSING', 'FAILED'], 'insufficient_funds'],
-    ['SANDBOX-RETURN-ACCOUNT_CLOSED', ['PROCESSING', 'SENT', 'COMPLETED', 'RETURNED'], 'account_closed'],
-    ['SANDBOX-CANCEL', ['CANCELLED'], 'customer_request'],
-  ] as const)(
-    '%s: has its statuses at least a step apart, one delivered event for each, and a workflow that shows them',
-    async (account, statuses, reasonCode) => {
-      const id = await create(account);
-      const last = statuses.at(-1)!;
-      const { status_history: history, reason_code } = await until(id, last);
-      expect(reason_code).toBe(reasonCode);
-      expect(history.map((entry: { status: string }) => entry.status)).toEqual(['CREATED', ...statuses]);
-      for (const [i, entry] of history.entries()) {
-        expect(entry).toMatchObject({ reason: null, reason_code: i === statuses.length ? reasonCode : null });
-        // Two clocks are compared: Temporal's timer and the time of the change.
-        if (i > 0) expect(Date.parse(entry.at) - Date.parse(history[i - 1].at)).toBeGreaterThan(STEP - 200);
-      }
-      const { data } = await must(client('GET', `/events?transfer_id=${id}`));
-      expect(data.map((event: { data: { status: string } }) => event.data.status).reverse()).toEqual(statuses);
-      await waitFor('the deliveries', async () => {
-        const events = (await must(client('GET', `/events?transfer_id=${id}`))).data;
-        return events.every((event: { deliveries: { succeeded: number } }) => event.deliveries.succeeded === 1);
-      });
+  it('has its statuses at least a step apart, one delivered event for each, and a workflow that shows them', async () => {
+    await Promise.all(
+      OUTCOMES.map(async ([account, statuses, reasonCode]) => {
+        const id = await create(account);
+        const last = statuses.at(-1)!;
+        const { status_history: history, reason_code } = await until(id, last);
+        expect(reason_code).toBe(reasonCode);
+        expect(history.map((entry: { status: string }) => entry.status)).toEqual(['CREATED', ...statuses]);
+        for (const [i, entry] of history.entries()) {
+          expect(entry).toMatchObject({ reason: null, reason_code: i === statuses.length ? reasonCode : null });
+          // Two clocks are compared: Temporal's timer and the time of the change.
+          if (i > 0) expect(Date.parse(entry.at) - Date.parse(history[i - 1].at)).toBeGreaterThan(STEP - 200);
+        }
+        const { data } = await must(client('GET', `/events?transfer_id=${id}`));
+        expect(data.map((event: { data: { status: string } }) => event.data.status).reverse()).toEqual(statuses);
+        await waitFor('the deliveries', async () => {
+          const events = (await must(client('GET', `/events?transfer_id=${id}`))).data;
+          return events.every((event: { deliveries: { succeeded: number } }) => event.deliveries.succeeded === 1);
+        });
 
-      expect(await workflowOf(id).result()).toBe(last);
-      const described = await workflowOf(id).describe();
-      expect(described).toMatchObject({ type: 'sandboxTransfer', taskQueue: SANDBOX_TASK_QUEUE });
-      expect(described.searchAttributes).toMatchObject({ TransferId: [id], ClientId: [expect.any(String)] });
-      expect(await described.staticSummary()).toBe(`${account}: ${statuses.join(' → ')}`);
-      const details = await workflowOf(id).query<string>('__temporal_workflow_metadata').then(JSON.stringify);
-      for (const status of statuses) expect(details).toContain(status);
-    },
-  );
+        expect(await workflowOf(id).result()).toBe(last);
+        const described = await workflowOf(id).describe();
+        expect(described).toMatchObject({ type: 'sandboxTransfer', taskQueue: SANDBOX_TASK_QUEUE });
+        expect(described.searchAttributes).toMatchObject({ TransferId: [id], ClientId: [expect.any(String)] });
+        expect(await described.staticSummary()).toBe(`${account}: ${statuses.join(' → ')}`);
+        const details = await workflowOf(id).query<string>('__temporal_workflow_metadata').then(JSON.stringify);
+        for (const status of statuses) expect(details).toContain(status);
+      }),
+    );
+  });
 
   it('ends its automatic steps when the client changes it manually', async () => {
     const id = await create('SANDBOX-COMPLETE');
@@ -106,7 +93,7 @@ describe('a simulated transfer', () => {
     expect(await workflowOf(id).result()).toBe('FAILED');
     const { status, status_history } = await read(id);
     expect(status).toBe('FAILED');
-    const { endedAt, stepsMade } = await database.prisma.sandboxTransfer.findUniqueOrThrow({
+    const { endedAt, stepsMade } = await deployment.database.prisma.sandboxTransfer.findUniqueOrThrow({
       where: { transferId: id },
     });
     // The second step may come before the change; then the last never comes.
@@ -134,7 +121,9 @@ describe('a simulated transfer', () => {
     const id = await create('SANDBOX-COMPLETE');
     await until(id, 'PROCESSING');
     await workflowOf(id).terminate();
-    await database.query('update workflow_starts set start_after = now() where transfer_id = $1::uuid', [id]);
+    await deployment.database.query('update workflow_starts set start_after = now() where transfer_id = $1::uuid', [
+      id,
+    ]);
     const { status_history } = await until(id, 'COMPLETED');
     expect(status_history).toHaveLength(4);
   });

@@ -136,30 +136,6 @@ describe('kill -9 of the service', () => {
   });
 });
 
-test('a token that lasts 4 s is renewed under load, one request at a time, and no call fails', async () => {
-  await mortal.stopService();
-  await mortal.begin({ ACCESS_TOKEN_LIFETIME: '4s' });
-  let [tokens, open, most, calls] = [0, 0, 0, 0];
-  const counting: Fetch = async (input, init) => {
-    if (!input.endsWith('/oauth/token')) return fetch(input, init);
-    tokens++;
-    most = Math.max(most, ++open);
-    return fetch(input, init).finally(() => open--);
-  };
-  const renewing = new TransferServiceClient({ ...mortal.login, fetch: counting });
-  const caller = async () => {
-    while (tokens < 4) {
-      await renewing.transfers.list({ limit: 1 }).page();
-      calls++;
-    }
-  };
-  await Promise.all(Array.from({ length: 10 }, caller));
-  await mortal.stopService();
-  await mortal.begin();
-  expect(most).toBe(1);
-  expect(calls).toBeGreaterThan(tokens);
-});
-
 describe('the CLI', () => {
   test('listen posts each event from now on, signed, to the receiver, and trigger waits for its webhooks', async () => {
     const seen: string[] = [];
@@ -203,4 +179,26 @@ describe('the CLI', () => {
     expect(stdout).toMatch(/^FAILED wrong_secret: 204, expected refused\. .+$/m);
     expect(stdout).toMatch(/^the receiver has failed the check\n$/m);
   });
+});
+
+test('a token that lasts 4 s is renewed under load, one request at a time, and no call fails', async () => {
+  await mortal.stopService();
+  await mortal.begin({ ACCESS_TOKEN_LIFETIME: '4s' });
+  let [tokens, open, most, calls] = [0, 0, 0, 0];
+  const counting: Fetch = async (input, init) => {
+    if (!input.endsWith('/oauth/token')) return fetch(input, init);
+    tokens++;
+    most = Math.max(most, ++open);
+    return fetch(input, init).finally(() => open--);
+  };
+  const renewing = new TransferServiceClient({ ...mortal.login, fetch: counting });
+  const caller = async () => {
+    while (tokens < 4) {
+      await renewing.transfers.list({ limit: 1 }).page();
+      calls++;
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, caller));
+  expect(most).toBe(1);
+  expect(calls).toBeGreaterThan(tokens);
 });
