@@ -1,7 +1,8 @@
 import { type Handle, timeLimited } from '../platform/database/database.js';
 import { lowestIdOf } from '../platform/ids.js';
+import { Refusal } from '../platform/refusal.js';
 import type { AttemptError } from '../platform/vocabulary.js';
-import { HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
+import { failingSinceOf, HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
 
 /**
  * SQL: the newest deliveries of an endpoint in one status. Only the index on (endpoint, status, id) has their order: its
@@ -27,8 +28,6 @@ export const COUNTED_PENDING = 1_000;
 const LOOKED_AT_PENDING = 100;
 /** Events that a disabled endpoint has missed and that are counted. */
 export const COUNTED_MISSED = 1_000;
-/** Endpoints of a client that are read. */
-const MOST_ENDPOINTS = 100;
 /** ms */
 const TIME_LIMIT = 3_000;
 /** ms, for a list of all clients' endpoints. */
@@ -44,8 +43,10 @@ export interface EndpointHealth {
   answerTime: { p50: number; p95: number } | null;
   /** Null if no success is known. */
   lastSuccessAt: Date | null;
-  /** The latest failure of these hours. */
+  /** The latest failure of the last 48 hours. */
   lastFailure: Failure | null;
+  /** The first failure after the latest success; null: the latest attempt of the last 48 hours succeeded, or none is known. */
+  failingSince: Date | null;
   pending: {
     /** At most `COUNTED_PENDING`. */
     count: number;
@@ -74,7 +75,7 @@ interface Row {
 }
 
 /**
- * Reads the health of a client's endpoints, the newest hundred. What it reads of each endpoint is bounded, whatever the
+ * Reads the health of a client's endpoints, or of one of them. What it reads of each endpoint is bounded, whatever the
  * number of its deliveries: attempts come from the hourly counts (endpoint-hours.ts), pending deliveries from their
  * index. Postgres ends a read that takes longer than 3 s.
  * @returns by endpoint id
@@ -82,13 +83,20 @@ interface Row {
 export function readEndpointHealth(
   db: Handle,
   clientId: string,
-  now = Date.now(),
+  { endpointId, now = Date.now() }: { endpointId?: string; now?: number } = {},
 ): Promise<ReadonlyMap<string, EndpointHealth>> {
   const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
   return timeLimited(db, TIME_LIMIT, async (tx) => {
-    const rows = await tx.query<Row>(HEALTH, [clientId, new Date(first).toISOString()]);
+    const rows = await tx.query<Row>(HEALTH, [clientId, endpointId ?? null]);
     return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
   });
+}
+
+/** Reads the health of one endpoint of the client. @throws Refusal not_found */
+export async function getEndpointHealth(db: Handle, clientId: string, endpointId: string): Promise<EndpointHealth> {
+  const health = (await readEndpointHealth(db, clientId, { endpointId })).get(endpointId);
+  if (!health) throw new Refusal('not_found', 'There is no such webhook endpoint.');
+  return health;
 }
 
 const PENDING = { endpoint: 'e.id', status: `'pending'` };
@@ -96,10 +104,9 @@ const PENDING = { endpoint: 'e.id', status: `'pending'` };
 const HEALTH = `
 select e.id::text as "endpointId", counted.hours, pending.count as pending,
        to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt", missed.count as missed
-  from (select id from webhook_endpoints where client_id = $1::uuid and deleted_at is null
-         order by id desc limit ${MOST_ENDPOINTS}) e
- cross join lateral (
-   select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id and h.hour >= $2::timestamptz) counted
+  from (select id from webhook_endpoints
+         where client_id = $1::uuid and deleted_at is null and ($2::uuid is null or id = $2::uuid)) e
+ cross join lateral (select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id) counted
  cross join lateral (
    select count(*)::int as count from (
      ${newestDeliveries('', { ...PENDING, limit: COUNTED_PENDING + 1 })}) p) pending
@@ -126,15 +133,18 @@ function toHealth(row: Row, first: number): EndpointHealth {
     const { succeeded, failed } = byHour.get(first + i * HOUR) ?? { succeeded: 0, failed: 0 };
     return { start: new Date(first + i * HOUR), succeeded, failed };
   });
-  const times = sumOf(counted.map((hour) => hour.answer_times));
+  const shown = counted.filter((hour) => Date.parse(hour.hour) >= first);
+  const times = sumOf(shown.map((hour) => hour.answer_times));
   const [p50, p95] = [quantileOf(times, 0.5), quantileOf(times, 0.95)];
+  const lastSuccessAt = latest([row.lastSuccessAt, ...counted.map((hour) => hour.last_success_at)]);
   return {
     hours,
     succeeded: hours.reduce((sum, hour) => sum + hour.succeeded, 0),
     failed: hours.reduce((sum, hour) => sum + hour.failed, 0),
     answerTime: p50 === null || p95 === null ? null : { p50, p95 },
-    lastSuccessAt: latest([row.lastSuccessAt, ...counted.map((hour) => hour.last_success_at)]),
+    lastSuccessAt,
     lastFailure: lastFailureOf(counted),
+    failingSince: failingSince(counted, lastSuccessAt),
     pending: {
       count: Math.min(row.pending, COUNTED_PENDING),
       more: row.pending > COUNTED_PENDING,
@@ -150,6 +160,13 @@ function latest(times: readonly (string | null)[]): Date | null {
   return known.length === 0 ? null : new Date(Math.max(...known));
 }
 
+/** As `failingSinceOf`, over all hours. */
+function failingSince(hours: readonly HourCount<string>[], lastSuccessAt: Date | null): Date | null {
+  const after = (time: string | null) => time !== null && Date.parse(time) > (lastSuccessAt?.getTime() ?? 0);
+  const runs = hours.flatMap((hour) => [hour.failing_since, hour.last_failure_at].find(after) ?? []);
+  return runs.length === 0 ? null : new Date(Math.min(...runs.map((time) => Date.parse(time))));
+}
+
 function lastFailureOf(hours: readonly HourCount<string>[]): Failure | null {
   const at = latest(hours.map((hour) => hour.last_failure_at));
   const hour = hours.find(({ last_failure_at }) => at !== null && Date.parse(last_failure_at ?? '') === at.getTime());
@@ -160,7 +177,7 @@ function lastFailureOf(hours: readonly HourCount<string>[]): Failure | null {
 /** An endpoint of any client whose latest attempt failed. */
 export interface FailingEndpoint {
   id: string;
-  /** The start of the hour of the first failure after the latest success, at most 48 hours ago. */
+  /** The first failure after the latest success. */
   failingSince: Date;
   lastSuccessAt: Date | null;
   lastFailure: Failure;
@@ -193,7 +210,7 @@ export async function listFailingEndpoints(
 }
 
 const FAILING = `
-select e.id::text, to_json(greatest(hours.since, success.at))#>>'{}' as since, to_json(success.at)#>>'{}' as success,
+select e.id::text, to_json(hours.since)#>>'{}' as since, to_json(success.at)#>>'{}' as success,
        json_build_object('at', newest.last_failure_at, 'error', newest.last_error,
                          'responseStatus', newest.last_response_status) as failure
   from webhook_endpoints e
@@ -204,8 +221,7 @@ select e.id::text, to_json(greatest(hours.since, success.at))#>>'{}' as since, t
  cross join lateral (
    select greatest(max(h.last_success_at), delivered.at) as at from endpoint_hours h where h.endpoint_id = e.id) success
  cross join lateral (
-   select min(h.hour) as since from endpoint_hours h
-    where h.endpoint_id = e.id and h.last_failure_at > coalesce(success.at, '-infinity')) hours
+   select min(${failingSinceOf('h', 'success.at')}) as since from endpoint_hours h where h.endpoint_id = e.id) hours
  where e.deleted_at is null and ($1::uuid is null or e.client_id = $1::uuid) and ($2::uuid is null or e.id < $2::uuid)
    and (e.enabled or e.disabled_reason in ('failing', 'gone'))
    and newest.last_failure_at > coalesce(newest.last_success_at, '-infinity')

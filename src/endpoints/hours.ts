@@ -59,6 +59,8 @@ export interface HourCount<Time = number> {
   answer_times: AnswerTimes;
   last_success_at: Time | null;
   last_failure_at: Time | null;
+  /** The first failure after the latest success, also where that was in an earlier hour; null: none. */
+  failing_since: Time | null;
   last_error: AttemptError | null;
   last_response_status: number | null;
 }
@@ -101,6 +103,7 @@ export class EndpointHours {
       answer_times: responseStatus === null ? [] : [...Array<number>(bucketOf(durationMs)).fill(0), 1],
       last_success_at: error === null ? ended : null,
       last_failure_at: error === null ? null : ended,
+      failing_since: error === null ? null : ended,
       last_error: error,
       last_response_status: error === null ? null : responseStatus,
     });
@@ -137,13 +140,18 @@ export class EndpointHours {
 function sumOfTwo(a: HourCount, b: HourCount): HourCount {
   const { last_failure_at, last_error, last_response_status } =
     (b.last_failure_at ?? 0) >= (a.last_failure_at ?? 0) ? b : a;
+  const success = Math.max(a.last_success_at ?? 0, b.last_success_at ?? 0);
+  const since = [a, b].map(({ failing_since, last_failure_at: last }) =>
+    [failing_since, last].find((at) => (at ?? 0) > success),
+  );
   return {
     ...a,
     succeeded: a.succeeded + b.succeeded,
     failed: a.failed + b.failed,
     answer_times: sumOf([a.answer_times, b.answer_times]),
-    last_success_at: Math.max(a.last_success_at ?? 0, b.last_success_at ?? 0) || null,
+    last_success_at: success || null,
     last_failure_at,
+    failing_since: since.reduce((first, at) => ((at ?? Infinity) < (first ?? Infinity) ? at : first)) ?? null,
     last_error,
     last_response_status,
   };
@@ -155,14 +163,27 @@ const ofLaterFailure = (column: string) =>
   `${column} = case when excluded.last_failure_at >= h.last_failure_at or h.last_failure_at is null
                     then excluded.${column} else h.${column} end`;
 
-/** Rows are locked in the order of their keys, so that the writes of two processes never deadlock. */
+/**
+ * SQL: the start of the run of failures that an hour knows of, after the latest success at `success`; null: none. Of a run
+ * that began before a success which another process counted, only the end is known.
+ */
+export const failingSinceOf = (hour: string, success: string) =>
+  `case when ${hour}.failing_since > coalesce(${success}, '-infinity') then ${hour}.failing_since
+        when ${hour}.last_failure_at > coalesce(${success}, '-infinity') then ${hour}.last_failure_at end`;
+const LATEST_SUCCESS = 'greatest(h.last_success_at, excluded.last_success_at)';
+
+/** A run of failures goes on from the hour before, since old hours are removed. Rows are locked in the order of their keys, so that the writes of two processes never deadlock. */
 const ADD = `
 insert into endpoint_hours as h (endpoint_id, hour, succeeded, failed, answer_times, last_success_at, last_failure_at,
-                                 last_error, last_response_status)
+                                 failing_since, last_error, last_response_status)
 select i.endpoint_id, ${time('hour')}, i.succeeded, i.failed, i.answer_times, ${time('last_success_at')},
-       ${time('last_failure_at')}, i.last_error, i.last_response_status
+       ${time('last_failure_at')},
+       case when i.failing_since is not null then least(${time('failing_since')}, case when i.last_success_at is null then (
+         select p.failing_since from endpoint_hours p
+          where p.endpoint_id = i.endpoint_id and p.hour < ${time('hour')} order by p.hour desc limit 1) end) end,
+       i.last_error, i.last_response_status
   from json_to_recordset($1::json) as i(endpoint_id uuid, hour bigint, succeeded int, failed int, answer_times int[],
-       last_success_at bigint, last_failure_at bigint, last_error text, last_response_status int)
+       last_success_at bigint, last_failure_at bigint, failing_since bigint, last_error text, last_response_status int)
  order by i.endpoint_id, i.hour
 on conflict (endpoint_id, hour) do update set
   succeeded = h.succeeded + excluded.succeeded,
@@ -171,5 +192,6 @@ on conflict (endpoint_id, hour) do update set
                     from unnest(h.answer_times, excluded.answer_times) with ordinality as t(a, b, bucket)),
   last_success_at = greatest(h.last_success_at, excluded.last_success_at),
   last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at),
+  failing_since = least(${failingSinceOf('h', LATEST_SUCCESS)}, ${failingSinceOf('excluded', LATEST_SUCCESS)}),
   ${ofLaterFailure('last_error')},
   ${ofLaterFailure('last_response_status')}`;

@@ -161,21 +161,16 @@ interface ClientFilters extends IdRange, Pick<DeliveryFilters, 'status' | 'endpo
   take: number;
 }
 
-/**
- * Lists a client's deliveries, newest first. Deliveries of deleted endpoints are listed by transfer, and by event, only.
- */
+/** Lists a client's deliveries, newest first, with those of deleted endpoints. */
 export async function listDeliveries(
   db: Handle,
   clientId: string,
   { eventId, transferId, ...filters }: ClientFilters,
 ): Promise<DeliveryRecord[]> {
   const ofTransfer = transferId === undefined ? undefined : await eventIdsOfTransfer(db, transferId, clientId);
-  const eventIds = eventId === undefined ? ofTransfer : [eventId];
-  return list(db, { ...filters, clientId, eventIds }, false);
+  const eventIds = eventId === undefined ? ofTransfer : [eventId].filter((id) => ofTransfer?.includes(id) ?? true);
+  return listDeliveriesForOperator(db, { ...filters, clientId, eventIds });
 }
-
-/** Lists the newest deliveries for the operator, with those of deleted endpoints. */
-export const listDeliveriesForOperator = (db: Handle, filters: DeliveryPage) => list(db, filters, true);
 
 /** More events than a transfer can have: each is a change of its status. */
 const MAX_EVENTS = 100;
@@ -197,10 +192,10 @@ export async function eventIdsOfTransfer(db: Handle, transferId: string, of?: st
   return events.map(({ id }) => id);
 }
 
-/** @param ofDeleted whether deliveries of deleted endpoints are listed where no event is given */
-async function list(db: Handle, filters: DeliveryPage, ofDeleted: boolean): Promise<DeliveryRecord[]> {
+/** Lists the newest deliveries, with those of deleted endpoints. */
+export async function listDeliveriesForOperator(db: Handle, filters: DeliveryPage): Promise<DeliveryRecord[]> {
   const { take } = filters;
-  const newest = async () => db.query<{ id: string }>(NEWEST, [...valuesOf(filters), take, ofDeleted]);
+  const newest = async () => db.query<{ id: string }>(NEWEST, [...valuesOf(filters), take]);
   const where = isByIds(filters) ? whereOf(filters) : { id: { in: (await newest()).map(({ id }) => id) } };
   const orderBy = { id: 'desc' } as const;
   return withLastAttempts(db, await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_CONTEXT }));
@@ -238,8 +233,11 @@ function valuesOf({ status, clientId, endpointId, ...range }: DeliveryFilters): 
 }
 
 /** The ranges of the index on (endpoint, status, id) that the filters leave. */
-const RANGES = 'webhook_endpoints e cross join unnest($1::delivery_status[]) as s(status)';
-const OWNED = '($2::uuid is null or e.client_id = $2::uuid) and ($3::uuid is null or e.id = $3::uuid)';
+const OWNED =
+  'where ($2::uuid is null or client_id = $2::uuid) and ($3::uuid is null or id = $3::uuid) and deleted_at is';
+const RANGES = `(select id from webhook_endpoints ${OWNED} null
+                 union all select id from webhook_endpoints ${OWNED} not null) e
+   cross join unnest($1::delivery_status[]) as s(status)`;
 const WITHIN = 'id >= $4::uuid and id < $5::uuid';
 
 /**
@@ -252,7 +250,6 @@ with newest as (
     from ${RANGES}
     cross join lateral (
       ${newestDeliveries('id', { endpoint: 'e.id', status: 's.status', within: WITHIN, limit: 1 })}) d
-   where ${OWNED} and ($7::boolean or e.deleted_at is null)
    order by d.id desc limit $6::int
 )
 select d.id
@@ -266,4 +263,4 @@ select count(*)::int as count
   from (select from ${RANGES}
          cross join lateral (
            ${newestDeliveries('', { endpoint: 'e.id', status: 's.status', within: WITHIN, limit: '$6::int' })}) d
-         where ${OWNED} limit $6::int) counted`;
+         limit $6::int) counted`;

@@ -17,7 +17,7 @@ export interface EventRecord extends Pick<Event, 'id' | 'body'> {
 export interface EventFilters extends IdRange {
   type?: string | undefined;
   transferId?: string | undefined;
-  /** Only events with a delivery of this status to an endpoint that is not deleted; not together with a type. */
+  /** Only events with a delivery of this status. */
   outcome?: DeliveryStatus | undefined;
   take: number;
 }
@@ -29,7 +29,7 @@ export async function listEvents(
   { type, transferId, outcome, take, ...range }: EventFilters,
 ): Promise<EventRecord[]> {
   if (outcome !== undefined && transferId === undefined) {
-    const ids = await newestWithOutcome(db, clientId, { ...range, outcome, take });
+    const ids = await newestWithOutcome(db, clientId, { ...range, type, outcome, take });
     return readEventRecords(db, clientId, ids);
   }
   const events = await db.prisma.event.findMany({
@@ -56,10 +56,16 @@ export async function listEvents(
 async function newestWithOutcome(
   db: Handle,
   clientId: string,
-  { outcome, take, before, ...times }: IdRange & { outcome: DeliveryStatus; take: number },
+  {
+    type,
+    outcome,
+    take,
+    before,
+    ...times
+  }: IdRange & { type: string | undefined; outcome: DeliveryStatus; take: number },
 ): Promise<string[]> {
   const { gte, lt } = idBounds({ ...times, before: before && lowestIdAt(timeOf(before) + 1) });
-  const values = [clientId, gte, lt, before ?? lt, outcome, take + SAME_MILLISECOND, take];
+  const values = [clientId, gte, lt, before ?? lt, outcome, take + SAME_MILLISECOND, take, type ?? null];
   const rows = await db.query<{ id: string }>(NEWEST_WITH_OUTCOME, values);
   return rows.map(({ id }) => id);
 }
@@ -67,12 +73,15 @@ async function newestWithOutcome(
 /** Events of a client in one millisecond. */
 const SAME_MILLISECOND = 25;
 
+/** The type is compared row by row, so that Postgres never reads all events of the type. */
+const OF_TYPE = '($8::text is null or (select v.type from events v where v.id = event_id) = $8)';
+
 const NEWEST_WITH_OUTCOME = `
 select distinct d.event_id::text as id
   from (select id from webhook_endpoints where client_id = $1::uuid and deleted_at is null
-         order by id desc limit 100) e
+        union all select id from webhook_endpoints where client_id = $1::uuid and deleted_at is not null) e
  cross join lateral (
-   ${newestDeliveries('event_id', { endpoint: 'e.id', status: '$5::delivery_status', within: 'id >= $2::uuid and id < $3::uuid', limit: '$6::int' })}) d
+   ${newestDeliveries('event_id', { endpoint: 'e.id', status: '$5::delivery_status', within: `id >= $2::uuid and id < $3::uuid and ${OF_TYPE}`, limit: '$6::int' })}) d
  where d.event_id < $4::uuid
  order by id desc limit $7::int`;
 

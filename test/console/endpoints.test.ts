@@ -300,3 +300,16 @@ test('the switch-over never cancels a delivery that only the first endpoint has:
   await browser.post(`${first}/new-secret/delete-first`, { new: second });
   expect((await stored(first)).deletedAt).not.toBeNull();
 });
+
+test('the overview and the list have every endpoint of a client with more than a hundred', async () => {
+  const { browser, credentials } = await editor();
+  const oldest = await register(browser);
+  await auth.database.prisma.endpoint.createMany({
+    data: Array.from({ length: 100 }, () => ({ id: newId(), clientId: credentials.client_id, url: URL })),
+  });
+  for (const page of ['/console', '/console/endpoints']) {
+    const { text } = await browser.get(page);
+    expect(text).toContain(oldest);
+    expect(text).toContain('101 ');
+  }
+});

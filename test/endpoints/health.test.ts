@@ -53,7 +53,7 @@ async function pendingDeliveries(
 }
 
 const healthOf = async (endpointId: string, now?: number) =>
-  (await readEndpointHealth(db, clientId, now)).get(endpointId);
+  (await readEndpointHealth(db, clientId, now === undefined ? {} : { now })).get(endpointId);
 
 describe('readEndpointHealth', () => {
   it('is empty for an endpoint without attempts', async () => {
@@ -123,6 +123,47 @@ describe('readEndpointHealth', () => {
     expect(await healthOf(id)).toMatchObject({ succeeded: 0, lastSuccessAt: finishedAt });
   });
 
+  it('names the start of the current run of failures, also from removed hours and in any order of writes', async () => {
+    const { id } = await makeEndpoint(db, clientId);
+    const now = Date.UTC(2026, 10, 22, 10, 30);
+    const at = (hoursAgo: number, minutes = 0) => new Date(now - hoursAgo * HOUR + minutes * 60_000);
+    const count = async (...attempts: [Date, 'ok' | 'fails'][]) => {
+      const hours = new EndpointHours(db, silentLog);
+      for (const [startedAt, result] of attempts)
+        hours.count(id, { ...(result === 'ok' ? outcome() : refusedBy(503)), startedAt, durationMs: 0 });
+      await hours.write();
+    };
+    const since = async () => (await healthOf(id, now))?.failingSince;
+    await count([at(60), 'fails'], [at(59), 'ok'], [at(58), 'fails'], [at(58, 1), 'fails']);
+    await count([at(40), 'fails']);
+    await db.query(`delete from endpoint_hours where endpoint_id = $1::uuid and hour < $2::timestamptz`, [
+      id,
+      at(48).toISOString(),
+    ]);
+    expect(await since()).toEqual(at(58));
+    await count([at(2, 5), 'fails']);
+    expect(await since()).toEqual(at(58));
+    // Written by another process, and later than the failure after it.
+    await count([at(2, 1), 'ok']);
+    expect(await since()).toEqual(at(2, 5));
+    await count([at(2, 3), 'fails'], [at(0, -1), 'fails']);
+    expect(await since()).toEqual(at(2, 3));
+    await count([at(0), 'ok']);
+    expect(await since()).toBeNull();
+  });
+
+  it('reads every endpoint of a client', async () => {
+    const owner = await makeClient(db);
+    const { id } = await makeEndpoint(db, owner);
+    await db.query(
+      `insert into webhook_endpoints (id, client_id, url)
+       select gen_random_uuid(), $1::uuid, 'https://example.com/' from generate_series(1, 100)`,
+      [owner],
+    );
+    const all = await readEndpointHealth(db, owner);
+    expect([all.size, all.has(id)]).toEqual([101, true]);
+  });
+
   it("has nothing for another client's endpoint or a deleted one", async () => {
     const { id } = await makeEndpoint(db, await makeClient(db));
     const deleted = await makeEndpoint(db, clientId);
@@ -171,11 +212,11 @@ describe('listFailingEndpoints', () => {
     const sinceSuccess = ended({ startedAt: ago(5, 10) });
     const expected = [
       {
-        ...{ id: second, failingSince: ago(30), lastSuccessAt: null },
+        ...{ id: second, failingSince: ended({ startedAt: ago(30) }), lastSuccessAt: null },
         lastFailure: { at: ended({ startedAt: ago(30) }), error: 'status', responseStatus: 410 },
       },
       {
-        ...{ id: first, failingSince: sinceSuccess, lastSuccessAt: sinceSuccess },
+        ...{ id: first, failingSince: ended({ startedAt: ago(5, 20) }), lastSuccessAt: sinceSuccess },
         lastFailure: { at: ended({ startedAt: ago(1) }), error: 'status', responseStatus: 502 },
       },
     ];

@@ -124,6 +124,7 @@ const statuses = (path: string) => Object.values(DeliveryStatus).map((status) =>
 const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/webhook-endpoints': () => ['', `?limit=100&${cursor('webhook endpoints')}`],
   '/webhook-endpoints/{webhookId}': () => [''],
+  '/webhook-endpoints/{webhookId}/health': () => [''],
   '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor("an endpoint's deliveries")}`, ...statuses('')],
   '/webhook-endpoints/{webhookId}/statement': () => [`?since=${at(29)}&until=${at(1)}`],
   '/webhook-endpoints/{webhookId}/checks/{id}': () => [''],
@@ -145,9 +146,24 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     `?${cursor('events')}`,
     `?transfer_id=${transfer}`,
     `?missing_from=${endpoint}&${RANGE}`,
+    ...Object.values(DeliveryStatus).flatMap((status) => [
+      `?outcome=${status}&type=transfer.status_changed`,
+      `?outcome=${status}&${RANGE}`,
+      `?outcome=${status}&${cursor('events')}`,
+      `?outcome=${status}&transfer_id=${transfer}`,
+    ]),
   ],
   '/events/{id}': () => [''],
   '/events/{id}/deliveries': () => ['', `?${cursor("an event's deliveries")}`, ...statuses('')],
+  '/deliveries': ({ endpoint, disabled, event, transfer }) => [
+    '?limit=100',
+    `?${RANGE}`,
+    `?${cursor('deliveries')}`,
+    `?event_id=${event}`,
+    `?transfer_id=${transfer}&event_id=${event}`,
+    `?webhookId=${disabled}`,
+    ...statuses('').flatMap((query) => [query, `${query}&${RANGE}`, `${query}&webhookId=${endpoint}`]),
+  ],
   '/deliveries/{id}': () => [''],
   '/deliveries/{id}/attempts': () => ['?limit=20'],
 };

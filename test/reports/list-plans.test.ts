@@ -67,7 +67,7 @@ describe('lists', () => {
     expect(others).toHaveLength(2);
     for (const node of others) expect(rowsOf(node)).toBeLessThanOrEqual(20 * 100);
     const hours = nodes.filter((node) => node['Relation Name'] === 'endpoint_hours');
-    expect(hours.map(rowsOf)).toEqual([20 * 24]);
+    expect(hours.map(rowsOf)).toEqual([20 * 48]);
   });
 
   test('a statement reads indexes alone', async () => {

@@ -10,6 +10,7 @@ export type TransferStatus = Schemas['TransferStatus'];
 export interface NewTransfer extends Schema<'NewTransfer'> {}
 export interface StatusChange extends Schema<'StatusChange'> {}
 export interface WebhookEndpoint extends Schema<'WebhookEndpoint'> {}
+export interface WebhookEndpointHealth extends Schema<'WebhookEndpointHealth'> {}
 export interface NewWebhookEndpoint extends Schema<'NewWebhookEndpoint'> {}
 /** The secret of an endpoint never changes: register a new endpoint instead. */
 export interface WebhookEndpointUpdate extends Omit<Schema<'WebhookEndpointUpdate'>, 'secret'> {}

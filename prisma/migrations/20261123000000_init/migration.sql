@@ -80,6 +80,7 @@ create table webhook_endpoints (
   periods_known_since timestamptz(3) not null default current_timestamp
 );
 create index webhook_endpoints_client_id_id_idx on webhook_endpoints (client_id, id desc) where deleted_at is null;
+create index webhook_endpoints_deleted_idx on webhook_endpoints (client_id) where deleted_at is not null;
 create index webhook_endpoints_cancelling_idx on webhook_endpoints (id) where cancelling_after is not null;
 
 create table endpoint_disabled_periods (
@@ -127,6 +128,7 @@ create table endpoint_hours (
   answer_times integer[],
   last_success_at timestamptz(3),
   last_failure_at timestamptz(3),
+  failing_since timestamptz(3),
   last_error text,
   last_response_status integer,
   primary key (endpoint_id, hour)

@@ -66,7 +66,7 @@ export const deliveryList = page({
               </>
             )
           }
-          noMatch="A delivery with attempts left is pending, not failed. Deliveries of a deleted endpoint are listed by their transfer only."
+          noMatch="A delivery with attempts left is pending, not failed."
         >
           {endpoints.length > 0 ? (
             <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>

@@ -58,7 +58,7 @@ export const eventList = page({
             </>
           }
           table={shown.length > 0 && <EventTable visit={visit} events={shown.map(presentEvent)} />}
-          noMatch="Events are removed after a while, and those of deleted endpoints have no outcome here."
+          noMatch="Events are removed after a while."
         >
           <p>Every change of a transfer's status creates one event, which is delivered to each enabled endpoint.</p>
           <a href="/console/transfers">Transfers</a>

@@ -21,13 +21,20 @@ import {
   presentDelivery,
   presentDeliveryWithAttempts,
 } from '../schemas/delivery.js';
-import { requestBody, validationError, view } from '../schemas/fields.js';
+import { idFilter, madeWithin, requestBody, validationError, view } from '../schemas/fields.js';
 import { recovered, recoverRequest } from '../schemas/statement.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
 export const deliveryFilters = (cursors: CursorKind) =>
   z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging(cursors) });
 const deliveryCursors = idCursor("an endpoint's deliveries");
+const allCursors = idCursor('deliveries');
+const allFilters = deliveryFilters(allCursors).extend({
+  webhookId: idFilter,
+  event_id: idFilter,
+  transfer_id: idFilter,
+  ...madeWithin,
+});
 
 const attempts = pageView('AttemptPage', attemptView);
 const attemptCursors = numberCursor('attempts');
@@ -70,6 +77,22 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
         const rows = await listDeliveries(db, caller.clientId, { endpointId, status: query.status, ...pageOf(query) });
         return respondWithPage(request, deliveryCursors, rows, presentDelivery);
+      },
+    }),
+    route('GET', '/deliveries', {
+      operationId: 'listDeliveries',
+      summary: 'List deliveries',
+      description:
+        'The deliveries of all endpoints, deleted ones too, by the time of their events. The filters by time mean that time.',
+      scope: 'webhooks:read',
+      query: allFilters,
+      response: deliveries,
+      async handle(request) {
+        const { caller, query, db } = request;
+        const { webhookId: endpointId, event_id: eventId, transfer_id: transferId, status } = query;
+        const filters = { endpointId, eventId, transferId, status, ...pageOf(query) };
+        const rows = await listDeliveries(db, caller.clientId, filters);
+        return respondWithPage(request, allCursors, rows, presentDelivery);
       },
     }),
     route('GET', '/deliveries/{id}', {

@@ -9,6 +9,7 @@ import {
   registerEndpoint,
   updateEndpoint,
 } from '../../endpoints/endpoints.js';
+import { getEndpointHealth } from '../../endpoints/health.js';
 import { LIMITS, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { Secret } from '../../platform/secret.js';
 import { readStatement } from '../../reports/statement.js';
@@ -16,7 +17,15 @@ import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { Reply } from '../response.js';
 import { type Incoming, routesOf } from '../route.js';
-import { endpointPatch, endpointUpdate, endpointView, newEndpoint, presentEndpoint } from '../schemas/endpoint.js';
+import {
+  endpointHealthView,
+  endpointPatch,
+  endpointUpdate,
+  endpointView,
+  newEndpoint,
+  presentEndpoint,
+  presentEndpointHealth,
+} from '../schemas/endpoint.js';
 import { presentStatement, statementView, statementWindow } from '../schemas/statement.js';
 
 const endpoints = pageView('WebhookEndpointPage', endpointView);
@@ -99,6 +108,15 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       response: { status: 200, description: 'The endpoint.', schema: endpointView },
       handle: async ({ caller, params, db }) =>
         presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)),
+    }),
+    route('GET', '/webhook-endpoints/{webhookId}/health', {
+      operationId: 'getWebhookEndpointHealth',
+      summary: "Read an endpoint's health",
+      description: 'What the console shows of its attempts and pending deliveries, at most a few seconds old.',
+      scope: 'webhooks:read',
+      response: { status: 200, description: 'The health of the endpoint.', schema: endpointHealthView },
+      handle: async ({ caller, params: { webhookId }, db }) =>
+        presentEndpointHealth(webhookId, await getEndpointHealth(db, caller.clientId, webhookId)),
     }),
     route('PUT', '/webhook-endpoints/{webhookId}', {
       operationId: 'updateWebhookEndpoint',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PublicEndpoint } from '../../endpoints/endpoints.js';
-import { DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
+import { COUNTED_PENDING, type EndpointHealth } from '../../endpoints/health.js';
+import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 const url = z.string().meta({
@@ -105,6 +106,49 @@ export const endpointView = view('WebhookEndpoint', {
   created_at: time,
   updated_at: time,
 });
+
+const count = z.int().nonnegative();
+
+/** How the attempts at an endpoint went lately, as the console shows it. */
+export const endpointHealthView = view('WebhookEndpointHealth', {
+  webhookId: uuid,
+  last_success_at: time.nullable(),
+  last_failure_at: time.nullable().meta({ description: 'The latest failed attempt of the last 48 hours.' }),
+  last_error: z.nullable(z.enum(ATTEMPT_ERRORS)).meta({ description: 'Of the latest failure.', examples: [null] }),
+  last_response_status: z.nullable(z.int()).meta({
+    description: 'Of the latest failure; null if there was no response.',
+    examples: [null],
+  }),
+  failing_since: time.nullable().meta({
+    description: 'The first failed attempt after the latest success; null if the latest attempt succeeded.',
+  }),
+  pending: count.meta({
+    description: `Pending deliveries, counted up to ${COUNTED_PENDING + 1}, which means more than ${COUNTED_PENDING}.`,
+  }),
+  next_attempt_at: time.nullable().meta({ description: 'Null if no delivery is pending.' }),
+  attempts_24h: z
+    .object({ succeeded: count, failed: count })
+    .meta({ description: 'Attempts of the current hour and the 23 before it.' }),
+  response_ms_24h: z
+    .object({ p50: count.nullable(), p95: count.nullable() })
+    .meta({ description: 'Time to the response in these hours; null if there was none.' }),
+});
+
+export function presentEndpointHealth(webhookId: string, health: EndpointHealth): z.output<typeof endpointHealthView> {
+  const { lastSuccessAt, lastFailure, failingSince, pending, succeeded, failed, answerTime } = health;
+  return {
+    webhookId,
+    last_success_at: lastSuccessAt?.toISOString() ?? null,
+    last_failure_at: lastFailure?.at.toISOString() ?? null,
+    last_error: lastFailure?.error ?? null,
+    last_response_status: lastFailure?.responseStatus ?? null,
+    failing_since: failingSince?.toISOString() ?? null,
+    pending: pending.count + (pending.more ? 1 : 0),
+    next_attempt_at: pending.nextAttemptAt?.toISOString() ?? null,
+    attempts_24h: { succeeded, failed },
+    response_ms_24h: answerTime ?? { p50: null, p95: null },
+  };
+}
 
 export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpointView> {
   return present(endpointView, { ...endpoint, webhookId: endpoint.id });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXAMPLE_ID } from '../../platform/ids.js';
+import { EXAMPLE_ID, isId } from '../../platform/ids.js';
 import { isWritable } from '../../platform/iso-time.js';
 
 /** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
@@ -84,6 +84,14 @@ export const madeWithin = {
     example: '2026-11-22T10:00:00Z',
   }).optional(),
 };
+
+/** A filter of a list by an id. */
+export const idFilter = z
+  .string()
+  .refine(isId, validationError('invalid_id', 'must be a UUID'))
+  .meta({ format: 'uuid' })
+  .transform((id) => id.toLowerCase())
+  .optional();
 
 /** A time in a response: UTC with milliseconds and `Z`. */
 export const time = z.string().meta({

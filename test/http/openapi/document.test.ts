@@ -93,6 +93,7 @@ describe('/openapi.json', () => {
     await take('PUT', '/webhook-endpoints/{webhookId}', [webhookId], { url: 'https://example.com/2' });
     await take('PATCH', '/webhook-endpoints/{webhookId}', [webhookId], { description: 'patched' });
     await take('GET', '/webhook-endpoints/{webhookId}/deliveries', [webhookId]);
+    await take('GET', '/webhook-endpoints/{webhookId}/health', [webhookId]);
     const since = new Date(Date.now() - 3_600_000).toISOString();
     await take('GET', `/webhook-endpoints/{webhookId}/statement?since=${since}`, [webhookId]);
     const { id: cancelled } = await take('POST', '/transfers', [], transferRequest());
@@ -104,6 +105,7 @@ describe('/openapi.json', () => {
     await take('GET', '/events', []);
     await take('GET', '/events/{id}', [eventId]);
     await take('GET', '/events/{id}/deliveries', [eventId]);
+    await take('GET', '/deliveries', []);
     await take('GET', '/deliveries/{id}', [deliveryId]);
     await take('GET', '/deliveries/{id}/attempts', [deliveryId]);
     await take('POST', '/deliveries/{id}/attempts/{number}/explain-signature', [deliveryId, '1'], { v0: '00' });

@@ -58,6 +58,7 @@ describe('events', () => {
     ['limit=-1', 'limit', 'invalid_limit'],
     ['cursor=x', 'cursor', 'invalid_cursor'],
     ['status=pending', 'status', 'unknown_parameter'],
+    ['outcome=done', 'outcome', 'invalid_value'],
   ])('refuse ?%s', async (query, parameter, code) => {
     const { status, body } = await client.call('GET', `/events?${query}`);
     expect([status, body.errors]).toMatchObject([422, [{ parameter, code }]]);
@@ -160,10 +161,41 @@ describe('deliveries', () => {
     ]);
   });
 
+  it('of a client are listed and filtered together, and no other client sees them', async () => {
+    const own = await api.client();
+    const { webhookId, eventId, deliveryId, transferId } = await deliverTo(api, own);
+    const list = async (query: string, whose = own) =>
+      (await whose.call('GET', `/deliveries${query}`)).body.data.map(({ id }: { id: string }) => id);
+    const all = await list('');
+    expect(all).toEqual([expect.any(String), deliveryId]);
+    const [first] = (await own.call('GET', '/deliveries?status=succeeded')).body.data;
+    expect(first).toEqual((await own.call('GET', `/events/${eventId}/deliveries`)).body.data[0]);
+    const { body: page } = await own.call('GET', '/deliveries?limit=1');
+    expect(await list(`?cursor=${page.next_cursor}`)).toEqual([deliveryId]);
+    expect(await list(`?transfer_id=${transferId.toUpperCase()}&webhookId=${webhookId}`)).toEqual(all);
+    expect(await list(`?event_id=${eventId}`)).toEqual([deliveryId]);
+    expect(await list(`?event_id=${eventId}&status=pending`)).toEqual([]);
+    expect(await list(`?event_id=${eventId}&transfer_id=${newId()}`)).toEqual([]);
+    expect(await list(`?created_before=2026-01-01T00:00:00Z`)).toEqual([]);
+    for (const query of ['', `?event_id=${eventId}`, `?transfer_id=${transferId}`, `?webhookId=${webhookId}`]) {
+      expect(await list(query, await api.client())).toEqual([]);
+    }
+    const { status, body } = await own.call('GET', '/deliveries?webhookId=x&status=done');
+    expect([status, body.errors]).toMatchObject([422, [{ parameter: 'status' }, { parameter: 'webhookId' }]]);
+  });
+
   it('remain after their endpoint is deleted', async () => {
     const own = await api.client();
     const { webhookId, eventId, deliveryId } = await deliverTo(api, own);
     await own.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    expect((await own.call('GET', `/deliveries?webhookId=${webhookId}`)).body.data).toMatchObject([
+      { status: 'cancelled' },
+      { status: 'succeeded' },
+    ]);
+    const cancelled = (await own.call('GET', '/events?outcome=cancelled&type=transfer.status_changed')).body.data;
+    expect(cancelled).toMatchObject([{ data: { status: 'SENT' }, deliveries: { cancelled: 1 } }]);
+    expect((await own.call('GET', '/events?outcome=succeeded')).body.data).toMatchObject([{ id: eventId }]);
+    expect((await own.call('GET', '/events?outcome=failed')).body.data).toEqual([]);
     expect((await own.call('GET', `/deliveries/${deliveryId}`)).body).toMatchObject({ webhookId, status: 'succeeded' });
     const all = (await own.call('GET', '/events')).body.data;
     expect(all.map((event: { deliveries: unknown }) => event.deliveries)).toEqual([

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cancelPending } from '../../../src/endpoints/disable.js';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
+import { EndpointHours } from '../../../src/endpoints/hours.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { countDeliveries, makeBacklog } from '../../support/backlog.js';
-import { OPERATOR } from '../../support/factories.js';
+import { OPERATOR, refusedBy } from '../../support/factories.js';
+import { silentLog } from '../../support/silent-log.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
 let api: TestApi;
@@ -306,6 +308,32 @@ describe('PATCH /webhook-endpoints/{webhookId}', () => {
     expect([refused.status, refused.body.code]).toEqual([409, 'disabled_by_operator']);
     const other = await (await api.client()).call('PATCH', `/webhook-endpoints/${webhookId}`, { json: {} });
     expect(other.status).toBe(404);
+  });
+});
+
+describe('GET /webhook-endpoints/{webhookId}/health', () => {
+  it("shows what is known of the endpoint's attempts, and null for the rest", async () => {
+    const { webhookId } = (await client.call('POST', '/webhook-endpoints', { json: endpointRequest() })).body;
+    const path = `/webhook-endpoints/${webhookId}/health`;
+    const nothing = {
+      ...{ webhookId, last_success_at: null, last_failure_at: null, last_error: null, last_response_status: null },
+      ...{ failing_since: null, pending: 0, next_attempt_at: null, attempts_24h: { succeeded: 0, failed: 0 } },
+      response_ms_24h: { p50: null, p95: null },
+    };
+    expect((await client.call('GET', path)).body).toEqual(nothing);
+    const hours = new EndpointHours(api.database, silentLog);
+    const startedAt = new Date();
+    hours.count(webhookId, { ...refusedBy(503), startedAt, durationMs: 20 });
+    await hours.write();
+    const at = new Date(startedAt.getTime() + 20).toISOString();
+    expect((await client.call('GET', path)).body).toEqual({
+      ...nothing,
+      ...{ last_failure_at: at, failing_since: at, last_error: 'status', last_response_status: 503 },
+      ...{ attempts_24h: { succeeded: 0, failed: 1 }, response_ms_24h: { p50: 18, p95: 18 } },
+    });
+    expect((await (await api.client()).call('GET', path)).status).toBe(404);
+    await client.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    expect((await client.call('GET', path)).status).toBe(404);
   });
 });
 

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 9176af4c93fa14bb8345e02f297b02402eeedea8af045609f7fc5bae146b0547
+// Document: ef8703e4d6b4c0bd28a768425a6eebd9e6cb964dd74fbee3e53fd329c451e1dd
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -486,6 +486,33 @@ export interface components {
       /** Format: date-time */
       updated_at: string;
     };
+    WebhookEndpointHealth: {
+      /** Format: uuid */
+      webhookId: string;
+      last_success_at: string | null;
+      /** The latest failed attempt of the last 48 hours. */
+      last_failure_at: string | null;
+      /** Of the latest failure. */
+      last_error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+      /** Of the latest failure; null if there was no response. */
+      last_response_status: number | null;
+      /** The first failed attempt after the latest success; null if the latest attempt succeeded. */
+      failing_since: string | null;
+      /** Pending deliveries, counted up to 1001, which means more than 1000. */
+      pending: number;
+      /** Null if no delivery is pending. */
+      next_attempt_at: string | null;
+      /** Attempts of the current hour and the 23 before it. */
+      attempts_24h: {
+        succeeded: number;
+        failed: number;
+      };
+      /** Time to the response in these hours; null if there was none. */
+      response_ms_24h: {
+        p50: number | null;
+        p95: number | null;
+      };
+    };
     WebhookEndpointPage: {
       data: components["schemas"]["WebhookEndpoint"][];
       has_more: boolean;
@@ -789,26 +816,6 @@ export interface operations {
       };
     };
   };
-  getSignatureVectors: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** Signed deliveries and forgeries, each with the expected result. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": Record<string, never>;
-        };
-      };
-    };
-  };
   getPlainDocs: {
     parameters: {
       query?: never;
@@ -972,6 +979,28 @@ export interface operations {
       };
     };
   };
+  getWebhookEndpointHealth: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The health of the endpoint. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["WebhookEndpointHealth"];
+        };
+      };
+    };
+  };
   getWebhookEndpointStatement: {
     parameters: {
       query?: {
@@ -1105,6 +1134,8 @@ export interface operations {
         /** Only events that have no delivery for this endpoint. `created_after` is then required and at most 31 days ago. A page scans at most 10,000 events, so it may be short or empty even if `has_more` is true. */
         missing_from?: string;
         type?: "transfer.status_changed";
+        /** Only events that have a delivery with this status. Not with `missing_from`. */
+        outcome?: "pending" | "succeeded" | "failed" | "cancelled";
         transfer_id?: string;
         /** Only items created after this time, to the millisecond. */
         created_after?: string;
@@ -1195,6 +1226,39 @@ export interface operations {
       path: {
         webhookId: string;
       };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["DeliveryPage"];
+        };
+      };
+    };
+  };
+  listDeliveries: {
+    parameters: {
+      query?: {
+        status?: "pending" | "succeeded" | "failed" | "cancelled";
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** `next_cursor` of the previous page. */
+        cursor?: string;
+        webhookId?: string;
+        event_id?: string;
+        transfer_id?: string;
+        /** Only items created after this time, to the millisecond. */
+        created_after?: string;
+        /** Only items created before this time, to the millisecond. */
+        created_before?: string;
+      };
+      header?: never;
+      path?: never;
       cookie?: never;
     };
     requestBody?: never;
@@ -1523,11 +1587,6 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "path": "/docs/guide",
     "open": true
   },
-  "getSignatureVectors": {
-    "method": "GET",
-    "path": "/docs/signature-vectors.json",
-    "open": true
-  },
   "getPlainDocs": {
     "method": "GET",
     "path": "/docs/plain",
@@ -1557,6 +1616,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "deleteWebhookEndpoint": {
     "method": "DELETE",
     "path": "/webhook-endpoints/{webhookId}"
+  },
+  "getWebhookEndpointHealth": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/health"
   },
   "getWebhookEndpointStatement": {
     "method": "GET",
@@ -1595,6 +1658,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "listEndpointDeliveries": {
     "method": "GET",
     "path": "/webhook-endpoints/{webhookId}/deliveries"
+  },
+  "listDeliveries": {
+    "method": "GET",
+    "path": "/deliveries"
   },
   "getDelivery": {
     "method": "GET",

@@ -12,6 +12,11 @@ export class Deliveries {
     this.#call = call;
   }
 
+  /** Lists the deliveries to all endpoints, newest first. Scope: `webhooks:read`. */
+  list(filters?: QueryOf<'listDeliveries'>, options?: CallOptions): List<Delivery> {
+    return listOf(this.#call, 'listDeliveries', { query: filters }, options);
+  }
+
   /** Reads a delivery with its latest attempts. Scope: `webhooks:read`. */
   get(id: string, options?: CallOptions): Promise<DeliveryWithAttempts> {
     return this.#call('getDelivery', { path: { id } }, options);

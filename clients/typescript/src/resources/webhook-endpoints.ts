@@ -10,6 +10,7 @@ import type {
   StartedReceiverCheck,
   Statement,
   WebhookEndpoint,
+  WebhookEndpointHealth,
   WebhookEndpointPatch,
   WebhookEndpointUpdate,
 } from '../types.js';
@@ -63,6 +64,11 @@ export class WebhookEndpoints {
     options?: CallOptions,
   ): List<Delivery> {
     return listOf(this.#call, 'listEndpointDeliveries', { path: { webhookId }, query: filters }, options);
+  }
+
+  /** Reads how the attempts at an endpoint went lately, and what is pending. Scope: `webhooks:read`. */
+  health(webhookId: string, options?: CallOptions): Promise<WebhookEndpointHealth> {
+    return this.#call('getWebhookEndpointHealth', { path: { webhookId } }, options);
   }
 
   /** Sends again what failed or was cancelled in a range of time. Scope: `webhooks:write`. */

@@ -18,7 +18,7 @@ export type { Endpoint };
 /** The request of a page or form of one endpoint. */
 export type EndpointVisit = Visit<'webhookId'>;
 
-/** The most that one list of the API has; a client has fewer endpoints by default (`MAX_ENDPOINTS`). */
+/** The most that one page of the API has. */
 const MOST_LISTED = '100';
 
 /** @throws Refusal not_found */
@@ -28,7 +28,15 @@ export function readEndpoint({ operations, params }: EndpointVisit): Promise<End
 
 /** The client's endpoints, newest first. */
 export async function readEndpoints({ operations }: Visit): Promise<readonly Endpoint[]> {
-  return (await operations.read<Listed<Endpoint>>('listWebhookEndpoints', { query: { limit: MOST_LISTED } })).data;
+  const endpoints: Endpoint[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { limit: MOST_LISTED, cursor };
+    const page = await operations.read<Listed<Endpoint>>('listWebhookEndpoints', { query });
+    endpoints.push(...page.data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return endpoints;
 }
 
 /**

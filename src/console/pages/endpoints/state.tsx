@@ -89,13 +89,19 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
     </h2>
   );
   if (state === 'failing' && health?.lastFailure) {
-    const { lastFailure, lastSuccessAt, pending } = health;
+    const { lastFailure, lastSuccessAt, failingSince, pending } = health;
     const deliveries = `/console/deliveries?endpoint=${endpoint.webhookId}`;
     return (
       <div class="banner warn">
         {head(receiverSentence([lastFailure]).slice(0, -1))}
         <p>
-          The latest attempt failed <RelativeTime at={lastFailure.at} />.{' '}
+          The latest attempt failed <RelativeTime at={lastFailure.at} />
+          {failingSince && failingSince < lastFailure.at && (
+            <>
+              , the first <RelativeTime at={failingSince} />
+            </>
+          )}
+          .{' '}
           {lastSuccessAt ? (
             <>
               The last success was <RelativeTime at={lastSuccessAt} />.

@@ -30,6 +30,7 @@ export function health(fields: Partial<EndpointHealth> = {}): EndpointHealth {
     answerTime: { p50: 12, p95: 1_300 },
     lastSuccessAt: new Date('2026-11-22T06:28:00Z'),
     lastFailure: null,
+    failingSince: null,
     pending: { count: 0, more: false, nextAttemptAt: null },
     missed: null,
     ...fields,
