@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: ef8703e4d6b4c0bd28a768425a6eebd9e6cb964dd74fbee3e53fd329c451e1dd
+// Document: f8ff979ab37977eac7b343a9d7f426ba1d906e54f5dd521dd2d7f8c0e764f007
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -816,6 +816,26 @@ export interface operations {
       };
     };
   };
+  getSignatureVectors: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** Signed deliveries and forgeries, each with the expected result. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": Record<string, never>;
+        };
+      };
+    };
+  };
   getPlainDocs: {
     parameters: {
       query?: never;
@@ -1585,6 +1605,11 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getGuide": {
     "method": "GET",
     "path": "/docs/guide",
+    "open": true
+  },
+  "getSignatureVectors": {
+    "method": "GET",
+    "path": "/docs/signature-vectors.json",
     "open": true
   },
   "getPlainDocs": {
