@@ -19,7 +19,8 @@ import {
   readDeliveryTimeline,
   readEventTimeline,
 } from '../../src/reports/read-events.js';
-import { listTransfers } from '../../src/transfers/read-transfers.js';
+import { listTransfers, listTransfersForOperator } from '../../src/transfers/read-transfers.js';
+import { TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import type { Filled } from './fill.js';
 
 /** A name, and a call of the service's own code. */
@@ -91,6 +92,23 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     ask(`deliveries, ${which}, deep`, (h) => listDeliveries(h, client, { endpointId, before: deep, take }));
     for (const status of Object.values(DeliveryStatus)) {
       ask(`deliveries, ${which}, ${status}`, (h) => listDeliveries(h, client, { endpointId, status, ...first }));
+    }
+  }
+  for (const order of ['newest', 'oldest'] as const) {
+    const all = { order, take: 26 };
+    ask(`operator: transfers, ${order}`, (h) => listTransfersForOperator(h, all));
+    ask(`operator: transfers, ${order}, deep`, (h) => listTransfersForOperator(h, { ...all, cursor: deep }));
+    ask(`operator: transfers, ${order}, client`, (h) => listTransfersForOperator(h, { ...all, clientId: bigClient }));
+    ask(`operator: transfers, ${order}, reference`, (h) => listTransfersForOperator(h, { ...all, reference: 'none' }));
+    for (const status of TRANSFER_STATUSES) {
+      const of = { ...all, status };
+      ask(`operator: transfers, ${order}, ${status}`, (h) => listTransfersForOperator(h, of));
+      ask(`operator: transfers, ${order}, ${status}, deep`, (h) =>
+        listTransfersForOperator(h, { ...of, cursor: deep }),
+      );
+      ask(`operator: transfers, ${order}, ${status}, client`, (h) =>
+        listTransfersForOperator(h, { ...of, clientId: smallClient }),
+      );
     }
   }
   ask('operator: deliveries', (h) => listDeliveriesForOperator(h, { take: 50 }));

@@ -1,9 +1,16 @@
 import type { By } from '../platform/audit.js';
 
-/** Scopes (contract, Scopes). A client has the first four by default. `operator` gives access to `/operator/…` only. */
+/** Scopes (contract, Scopes). A client has the first four by default. */
 export const CLIENT_SCOPES = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'] as const;
-export const SCOPES = [...CLIENT_SCOPES, 'operator'] as const;
+/** They give access to `/operator/…` only; `operator` includes the others. */
+export const OPERATOR_SCOPES = ['operator:transfers', 'operator:clients', 'operator'] as const;
+export const SCOPES = [...CLIENT_SCOPES, ...OPERATOR_SCOPES] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** Whether any of the scopes is the operator's. */
+export function hasOperatorScope(scopes: Iterable<string>): boolean {
+  return [...scopes].some((scope) => (OPERATOR_SCOPES as readonly string[]).includes(scope));
+}
 
 /** The client that makes a request, as its access token or its session of the console identifies it. */
 export interface Caller {

@@ -11,11 +11,7 @@ export function addClients(program: Command): void {
     .command('create')
     .description('create a client and print its credentials; they are shown only once')
     .requiredOption('--name <name>', 'a display name of 1 to 255 characters', parseName)
-    .option(
-      '--scope <scopes>',
-      `separated by spaces, from: ${SCOPES.join(' ')} (default: all but operator)`,
-      parseScopes,
-    )
+    .option('--scope <scopes>', `separated by spaces, from: ${SCOPES.join(' ')} (default: the first four)`, parseScopes)
     .option(
       '--allow <cidr>',
       'a network that the client may call from; may be repeated (default: any network)',

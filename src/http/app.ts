@@ -26,7 +26,7 @@ import { addDocuments } from './routes/documents.js';
 import { endpointRoutes } from './routes/endpoints.js';
 import { eventRoutes } from './routes/events.js';
 import { receiverCheckRoutes } from './routes/receiver-checks.js';
-import { statusRoutes, transferRoutes } from './routes/transfers.js';
+import { operatorTransferRoutes, statusRoutes, transferRoutes } from './routes/transfers.js';
 
 /**
  * The API as a Koa application. It covers the whole contract except the requests that are sent to receivers.
@@ -108,6 +108,7 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     transferRoutes,
     eventRoutes,
     deliveryRoutes,
+    operatorTransferRoutes,
     statusRoutes,
     consoleSessionRoutes,
     receiverCheckRoutes,

@@ -1,3 +1,4 @@
+import { hasOperatorScope } from '../auth/caller.js';
 import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
@@ -13,7 +14,7 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
     // As for the rate, the operator has no limit.
-    const database = caller.scopes.has('operator') ? shared : shared.forClient(caller.clientId);
+    const database = hasOperatorScope(caller.scopes) ? shared : shared.forClient(caller.clientId);
     limitParameters(ctx.querystring);
     const key = isKeyed(route) ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);

@@ -89,13 +89,17 @@ export function paging<Key>(kind: CursorKind<Key, never>, { most, usual } = { mo
 }
 
 /** The response of a list: a page of `item`, named `id` in the OpenAPI document. */
-export function pageView<Item extends z.ZodType>(id: string, item: Item) {
+export function pageView<Item extends z.ZodType>(
+  id: string,
+  item: Item,
+  description = 'A page of the list, newest first.',
+) {
   const schema = view(id, {
     data: z.array(item),
     has_more: z.boolean(),
     next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' }),
   });
-  return { status: 200, description: 'A page of the list, newest first.', schema };
+  return { status: 200, description, schema };
 }
 
 interface PageQuery<Key> {

@@ -1,4 +1,5 @@
 import type { RateLimiterRes } from 'rate-limiter-flexible';
+import { hasOperatorScope } from '../auth/caller.js';
 import { LIMITS } from '../platform/limits.js';
 import { hostNetwork } from '../platform/networks.js';
 import { MemoryLimit, retryAfterOf } from '../platform/rate-limit.js';
@@ -55,7 +56,7 @@ export function rateLimit(perSecond: number): RateLimit {
 export function limitClients(limit: RateLimit): AppMiddleware {
   return (ctx, next) => {
     const { clientId, scopes } = ctx.state.caller;
-    return scopes.has('operator') ? next() : limit(ctx, { key: clientId, points: 1 }, next);
+    return hasOperatorScope(scopes) ? next() : limit(ctx, { key: clientId, points: 1 }, next);
   };
 }
 

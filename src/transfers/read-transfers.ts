@@ -3,6 +3,7 @@ import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
+import { UNFINISHED_STATUSES } from './states.js';
 
 export interface TransferFilters extends IdRange {
   status?: TransferStatus | undefined;
@@ -43,10 +44,76 @@ select t.id::text from transfers t
    and t.id >= $3::uuid and t.id < $4::uuid
  order by t.status, t.id desc limit $5::int`;
 
-/** Reads a transfer with its history, oldest entry first. @throws Refusal not_found */
-export async function getTransfer(db: Handle, clientId: string, id: string) {
+export const LIST_ORDERS = ['newest', 'oldest'] as const;
+export type ListOrder = (typeof LIST_ORDERS)[number];
+
+export interface OperatorFilters extends Omit<TransferFilters, 'before'> {
+  clientId?: string | undefined;
+  order: ListOrder;
+  /** The last id of the page before. */
+  cursor?: string | undefined;
+}
+
+/** Lists the transfers of all clients, or of one. */
+export async function listTransfersForOperator(db: Handle, filters: OperatorFilters): Promise<Transfer[]> {
+  const { text, values } = listStatement(filters);
+  const rows = await db.query<{ id: string }>(text, values);
+  const where = { id: { in: rows.map(({ id }) => id) } };
+  return db.prisma.transfer.findMany({ where, orderBy: { id: filters.order === 'oldest' ? 'asc' : 'desc' } });
+}
+
+/** The predicate of `transfers_unfinished_idx`, without which Postgres does not use it. */
+const UNFINISHED = `t.status in (${UNFINISHED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+
+const TYPES = { reference: 'text', status: 'transfer_status', client_id: 'uuid' } as const;
+
+/**
+ * Each statement reads a page in the order of one index. The work list of a payment rail (unfinished transfers of all
+ * clients) has an index of its own. A reference, or a final status, of all clients needs a page of each client: its
+ * indexes begin with the client.
+ */
+function listStatement({ clientId, status, reference, order, cursor, take, ...range }: OperatorFilters) {
+  const isOldest = order === 'oldest';
+  // The indexes are in the order (…, id desc): read backwards, the oldest are first.
+  const [forward, byTime] = isOldest ? ['desc', 'asc'] : ['asc', 'desc'];
+  const values: unknown[] = [];
+  const use = (value: unknown, type: string) => `$${values.push(value)}::${type}`;
+  const { gte, lt } = idBounds({ ...range, before: isOldest ? undefined : cursor });
+  const limit = use(take, 'int');
+  const within = [`t.id >= ${use(gte, 'uuid')}`, `t.id < ${use(lt, 'uuid')}`];
+  if (isOldest && cursor !== undefined) within.push(`t.id > ${use(cursor, 'uuid')}`);
+  const page = (column: keyof typeof TYPES, value: string, ...conditions: string[]) => {
+    const key = use(value, TYPES[column]);
+    // A range keeps the column in the order, and so the list in its index (`exactly`).
+    const where = [`t.${column} >= ${key}`, `t.${column} <= ${key}`, ...within, ...conditions].join(' and ');
+    return `select t.id from transfers t where ${where} order by t.${column} ${forward}, t.id ${byTime} limit ${limit}`;
+  };
+  const ofEachClient = (column: 'reference' | 'status', value: string, ...conditions: string[]) => {
+    const each = page(column, value, 't.client_id = c.id', ...conditions);
+    const who = clientId === undefined ? '' : `where c.id = ${use(clientId, 'uuid')}`;
+    return `select p.id from clients c cross join lateral (${each}) p ${who} order by p.id ${byTime} limit ${limit}`;
+  };
+  const ids =
+    reference !== undefined
+      ? ofEachClient('reference', reference, ...(status ? [`t.status = ${use(status, 'transfer_status')}`] : []))
+      : status !== undefined && clientId === undefined && UNFINISHED_STATUSES.includes(status)
+        ? page('status', status, UNFINISHED)
+        : status !== undefined
+          ? ofEachClient('status', status)
+          : clientId !== undefined
+            ? page('client_id', clientId)
+            : `select t.id from transfers t where ${within.join(' and ')} order by t.id ${byTime} limit ${limit}`;
+  return { text: `select p.id::text from (${ids}) p`, values };
+}
+
+/**
+ * Reads a transfer with its history, oldest entry first.
+ * @param clientId null: of any client, for the operator
+ * @throws Refusal not_found
+ */
+export async function getTransfer(db: Handle, clientId: string | null, id: string) {
   const transfer = await db.prisma.transfer.findFirst({
-    where: { id, clientId },
+    where: { id, ...(clientId !== null && { clientId }) },
     include: { history: { orderBy: { position: 'asc' } } },
   });
   if (!transfer) throw new Refusal('not_found', 'There is no such transfer.');

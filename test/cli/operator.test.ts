@@ -356,3 +356,32 @@ test('migrate applies pending migrations and can be run again', async () => {
   expect(await pendingMigrations(database)).toEqual([]);
   expect(await json('migrate')).toEqual({ applied: [], temporal: [] });
 });
+
+describe('transfers', () => {
+  test('list has the work list of a payment rail, oldest first, and show the history', async () => {
+    const client = await makeClient(database);
+    const [first, second] = [await makeTransfer(database, client), await makeTransfer(database, client)];
+    const list = await json<{ id: string }[]>(
+      'transfers',
+      'list',
+      '--status',
+      'CREATED',
+      '--client',
+      client,
+      '--oldest',
+    );
+    expect(list).toMatchObject([
+      { id: first.id, client_id: client },
+      { id: second.id, client_id: client },
+    ]);
+    const page = await runCommand(['transfers', 'list', '--client', client, '--limit', '1'], env);
+    expect(page.stdout).toContain(second.id);
+    expect(page.stderr).toContain(`--cursor ${second.id}`);
+    const shown = await json('transfers', 'show', first.id);
+    expect(shown).toMatchObject({ id: first.id, client_id: client, status: 'CREATED' });
+    const { stdout } = await runCommand(['transfers', 'show', first.id], env);
+    expect(stdout).toMatch(/^amount +\d[\d,.]* [A-Z]{3}$/m);
+    expect(await runCommand(['transfers', 'show', newId()], env)).toMatchObject({ code: 1 });
+    expect(await runCommand(['transfers', 'list', '--client', newId()], env)).toMatchObject({ code: 1 });
+  });
+});

@@ -103,7 +103,9 @@ describe('every route', () => {
   });
 
   it('lists no item of another client', async () => {
-    const lists = routes.filter((route) => route.method === 'GET' && !route.path.includes('{'));
+    const lists = routes.filter(
+      ({ method, path, scopes }) => method === 'GET' && !path.includes('{') && !scopes.includes('operator'),
+    );
     expect(lists.length).toBeGreaterThan(2);
     for (const route of lists) {
       expect((await owner.call('GET', route.path)).body.data).not.toEqual([]);
@@ -159,6 +161,19 @@ describe('every route', () => {
     for (const route of outside) {
       const { path, json } = requestTo(route);
       expect((await operator.call(route.method, path, { json })).status).toBe(403);
+    }
+  });
+
+  it('of the operator opens to its own scope, and not to the other one', async () => {
+    const scopes = ['operator:transfers', 'operator:clients'] as const;
+    const callers = await Promise.all(scopes.map(async (scope) => [scope, await api.client([scope])] as const));
+    for (const route of routes) {
+      const { path, json } = requestTo(route);
+      for (const [scope, caller] of callers) {
+        const { status } = await caller.call(route.method, path, { json });
+        const opens = route.path.startsWith(`/${scope.replace(':', '/')}`);
+        expect([name(route), scope, status !== 403]).toEqual([name(route), scope, opens]);
+      }
     }
   });
 });

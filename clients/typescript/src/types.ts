@@ -6,6 +6,8 @@ type Schema<Name extends keyof Schemas> = Schemas[Name];
 
 export interface Transfer extends Schema<'Transfer'> {}
 export interface TransferWithHistory extends Schema<'TransferWithHistory'> {}
+export interface OperatorTransfer extends Schema<'OperatorTransfer'> {}
+export interface OperatorTransferWithHistory extends Schema<'OperatorTransferWithHistory'> {}
 export type TransferStatus = Schemas['TransferStatus'];
 export interface NewTransfer extends Schema<'NewTransfer'> {}
 export interface StatusChange extends Schema<'StatusChange'> {}

@@ -156,6 +156,7 @@ create table transfers (
 create index transfers_client_id_id_idx on transfers (client_id, id desc);
 create index transfers_client_id_status_id_idx on transfers (client_id, status, id desc);
 create index transfers_client_id_reference_id_idx on transfers (client_id, reference, id desc) where reference is not null;
+create index transfers_unfinished_idx on transfers (status, id desc) where status in ('CREATED', 'PROCESSING', 'SENT');
 
 create table transfer_status_history (
   transfer_id uuid not null references transfers on delete restrict on update cascade,

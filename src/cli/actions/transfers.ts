@@ -1,12 +1,84 @@
+import { showClient } from '../../auth/clients.js';
 import { notifyHandover } from '../../delivery/notifications.js';
-import { presentTransfer } from '../../http/schemas/transfer.js';
+import {
+  presentOperatorTransfer,
+  presentOperatorTransferWithHistory,
+  presentTransfer,
+} from '../../http/schemas/transfer.js';
 import { ConfigError } from '../../platform/config/config-error.js';
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { changeStatus } from '../../transfers/change-status.js';
+import { amountText } from '../../transfers/currencies.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
+import { getTransfer, listTransfersForOperator } from '../../transfers/read-transfers.js';
 import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/states.js';
 import type { Command, CommandResult } from '../command.js';
 import { onDatabase } from '../with-database.js';
+
+interface ListOptions {
+  status?: TransferStatus;
+  client?: string;
+  oldest?: true;
+  limit: number;
+  cursor?: string;
+}
+
+/** `transfers list` */
+export const list = onDatabase(async ({ database }, { status, client, oldest, limit, cursor }: ListOptions) => {
+  // A mistyped id is an error; an empty list means that the client has no such transfers.
+  if (client !== undefined) await showClient(database, client);
+  const order = oldest ? 'oldest' : 'newest';
+  const filters = { status, clientId: client, order, cursor, take: limit + 1 } as const;
+  const rows = await listTransfersForOperator(database, filters);
+  const found = rows.slice(0, limit).map(presentOperatorTransfer);
+  return {
+    json: found,
+    text: {
+      rows: found.map((transfer) => ({
+        transfer: transfer.id,
+        status: transfer.status,
+        amount: amountText(transfer.amount),
+        to: transfer.destination.name,
+        reference: transfer.reference,
+        client: transfer.client_id,
+        created: new Date(transfer.created_at),
+      })),
+      wraps: ['to', 'reference'],
+      none: 'no transfers',
+    },
+    note: rows.length > limit ? `there are more; next page: --cursor ${found.at(-1)?.id}` : undefined,
+  };
+});
+
+/** `transfers show` */
+export const show = onDatabase(async ({ database }, id: string) => {
+  const transfer = presentOperatorTransferWithHistory(await getTransfer(database, null, id));
+  return {
+    json: transfer,
+    text: [
+      {
+        fields: {
+          transfer: id,
+          status: transfer.status,
+          'reason code': transfer.reason_code,
+          amount: amountText(transfer.amount),
+          to: transfer.destination.name,
+          account: transfer.destination.account,
+          reference: transfer.reference,
+          metadata: JSON.stringify(transfer.metadata),
+          client: transfer.client_id,
+          created: new Date(transfer.created_at),
+          updated: new Date(transfer.updated_at),
+        },
+      },
+      {
+        rows: transfer.status_history.map((change) => ({ ...change, at: new Date(change.at) })),
+        wraps: ['reason'],
+        none: 'no status history',
+      },
+    ],
+  };
+});
 
 /** `transfers set-status` */
 export async function setStatus(

@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from '../../auth/caller.js';
+import { hasOperatorScope, type Scope } from '../../auth/caller.js';
 import type { Config } from '../../platform/config/config.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
@@ -78,7 +78,7 @@ const TAGS = {
   'Events and deliveries': 'The events of your transfers, and the delivery of each event to each endpoint.',
   Sandbox: 'Change the status of your own transfers and check your receivers. Sandbox only.',
   Console: 'The web pages for the people of a client, at `/console`.',
-  Operator: "For the operator's systems.",
+  'Operator: transfers': "Transfers of every client, for the operator's payment rail.",
   Health: 'Probes of the service and this documentation.',
 };
 
@@ -87,7 +87,9 @@ const SCOPE_MEANINGS: Record<Scope, string> = {
   'transfers:write': 'Create and cancel transfers',
   'webhooks:read': 'Read endpoints, events and deliveries',
   'webhooks:write': 'Register and change endpoints, retry and recover deliveries',
-  operator: `Only /operator/…; clients have only the ${SCOPES.length - 1} other scopes`,
+  'operator:transfers': 'Only /operator/transfers…',
+  'operator:clients': 'Only /operator/clients…',
+  operator: 'Only /operator/…, all of it',
 };
 
 const IdempotencyKey = {
@@ -176,7 +178,7 @@ function parametersOf(route: Route): Json[] {
 
 function responseOf(route: Route, schemas: Record<string, JsonSchema>): Json {
   const { description, schema, headers = {} } = route.response;
-  const limits = route.scopes.includes('operator') ? [] : ['RateLimit-Policy', 'RateLimit'];
+  const limits = hasOperatorScope(route.scopes) ? [] : ['RateLimit-Policy', 'RateLimit'];
   const isList = 'cursor' in (inlineSchema(route.query).properties ?? {});
   const own = Object.entries(headers).map(([name, meaning]) => [name, header(meaning)]);
   const json = schema && schemaFor(schema);
@@ -206,7 +208,7 @@ function refusalsOf(route: Route): RefusalCode[] {
     'too_many_parameters',
     ...(isKeyed(route) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
     ...(route.refusals ?? []),
-    ...(route.scopes.includes('operator') ? [] : (['rate_limited'] as const)),
+    ...(hasOperatorScope(route.scopes) ? [] : (['rate_limited'] as const)),
     'internal_error',
     'unavailable',
   ];

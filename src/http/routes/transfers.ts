@@ -4,7 +4,7 @@ import type { By } from '../../platform/audit.js';
 import { LIMITS } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
-import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
+import { getTransfer, LIST_ORDERS, listTransfers, listTransfersForOperator } from '../../transfers/read-transfers.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
@@ -14,6 +14,10 @@ import { type Incoming, routesOf } from '../route.js';
 import { madeWithin, text } from '../schemas/fields.js';
 import {
   newTransfer,
+  operatorTransferView,
+  operatorTransferWithHistoryView,
+  presentOperatorTransfer,
+  presentOperatorTransferWithHistory,
   presentTransfer,
   presentTransferWithHistory,
   statusChange,
@@ -103,9 +107,61 @@ export function transferRoutes({ config, handover }: AppDependencies) {
   ];
 }
 
+const operatorTransfers = pageView('OperatorTransferPage', operatorTransferView, 'A page of the list.');
+const operatorCursors = idCursor("the operator's transfers");
+
+const operatorFilters = z.strictObject({
+  ...filters.shape,
+  client_id: z
+    .guid()
+    .transform((id) => id.toLowerCase())
+    .optional()
+    .meta({ description: 'Only transfers of this client.' }),
+  order: z.enum(LIST_ORDERS).default('newest').meta({ description: 'The end of the list that the first page has.' }),
+  ...paging(operatorCursors),
+});
+
+const OPERATOR = { scope: ['operator:transfers', 'operator'] } as const;
+const OPERATOR_TAG = 'Operator: transfers';
+
+/** `/operator/transfers`: transfers of all clients (contract, Transfers). */
+export function operatorTransferRoutes() {
+  const route = routesOf(OPERATOR_TAG);
+  return [
+    route('GET', '/operator/transfers', {
+      ...OPERATOR,
+      operationId: 'listOperatorTransfers',
+      summary: "List every client's transfers",
+      description:
+        '`status=CREATED&order=oldest` is the work list of a payment rail. Read its first page again in each round, without a cursor, and claim a transfer by changing its status to `PROCESSING`: of two workers, one gets 409.',
+      query: operatorFilters,
+      response: operatorTransfers,
+      async handle(request) {
+        const { query, db } = request;
+        const { status, reference, order, client_id: clientId } = query;
+        const { before: cursor, ...range } = pageOf(query);
+        const filters = { status, reference, order, clientId, cursor, ...range };
+        const rows = await listTransfersForOperator(db, filters);
+        return respondWithPage(request, operatorCursors, rows, presentOperatorTransfer);
+      },
+    }),
+    route('GET', '/operator/transfers/{id}', {
+      ...OPERATOR,
+      operationId: 'getOperatorTransfer',
+      summary: "Read any client's transfer",
+      response: {
+        status: 200,
+        description: 'The transfer with its status history and its client.',
+        schema: operatorTransferWithHistoryView,
+      },
+      handle: async ({ params, db }) => presentOperatorTransferWithHistory(await getTransfer(db, null, params.id)),
+    }),
+  ];
+}
+
 /**
- * `/operator/…`, for the operator's systems (contract, Scopes), and `/sandbox/…`, which lets a client do the operator's
- * work on its own transfers. Production has no such route.
+ * `/operator/transfers/{id}/status`, for the operator's systems (contract, Scopes), and `/sandbox/…`, which lets a client
+ * do the operator's work on its own transfers. Production has no such route.
  */
 export function statusRoutes({ config, handover }: AppDependencies) {
   const shared = {
@@ -123,11 +179,11 @@ export function statusRoutes({ config, handover }: AppDependencies) {
     const transfer = await changeStatus(db, handover, { transferId: params.id, to, reason, reasonCode, ...whose });
     return presentTransfer(transfer);
   };
-  const byOperator = routesOf('Operator')('POST', '/operator/transfers/{id}/status', {
+  const byOperator = routesOf(OPERATOR_TAG)('POST', '/operator/transfers/{id}/status', {
     ...shared,
+    ...OPERATOR,
     operationId: 'setTransferStatus',
     summary: "Change the status of any client's transfer",
-    scope: 'operator',
     isAudited: true,
     handle: (request) => change(request, { by: byOf(request.caller) }),
   });

@@ -125,6 +125,13 @@ export const transferWithHistoryView = view('TransferWithHistory', {
   status_history: z.array(historyEntry).meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
 });
 
+export const operatorTransferView = view('OperatorTransfer', { ...transferView.shape, client_id: uuid });
+
+export const operatorTransferWithHistoryView = view('OperatorTransferWithHistory', {
+  ...transferWithHistoryView.shape,
+  client_id: uuid,
+});
+
 export function presentTransfer(transfer: Transfer): z.output<typeof transferView> {
   return present(transferView, {
     ...transfer,
@@ -142,3 +149,16 @@ export function presentTransferWithHistory(
     status_history: transfer.history.map((change) => present(historyEntry, change)),
   };
 }
+
+/** As its client sees it, and whose it is. */
+export const presentOperatorTransfer = (transfer: Transfer): z.output<typeof operatorTransferView> => ({
+  ...presentTransfer(transfer),
+  client_id: transfer.clientId,
+});
+
+export const presentOperatorTransferWithHistory = (
+  transfer: Transfer & { history: readonly StatusChange[] },
+): z.output<typeof operatorTransferWithHistoryView> => ({
+  ...presentTransferWithHistory(transfer),
+  client_id: transfer.clientId,
+});

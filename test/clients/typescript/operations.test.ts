@@ -70,6 +70,8 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   explainSignature: (client) => client.deliveries.explainSignature(id, 1, { v0: 'abc' }),
   createConsoleSession: (client) => client.consoleSessions.create(),
   setSandboxTransferStatus: (client) => client.sandbox.setTransferStatus(id, status),
+  listOperatorTransfers: (client) => client.operator.listTransfers({ order: 'oldest' }).page(),
+  getOperatorTransfer: (client) => client.operator.getTransfer(id),
   setTransferStatus: (client) => client.operator.setTransferStatus(id, status),
   getMeta: (client) => client.service.meta(),
   getHealth: (client) => client.service.health(),

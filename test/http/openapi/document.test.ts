@@ -102,6 +102,8 @@ describe('/openapi.json', () => {
     await take('POST', '/transfers/{id}/cancel', [cancelled]);
     await take('POST', '/sandbox/transfers/{id}/status', [transferId], { status: 'COMPLETED' });
     await take('POST', '/operator/transfers/{id}/status', [transferId], { status: 'RETURNED' }, operator);
+    await take('GET', '/operator/transfers', [], undefined, operator);
+    await take('GET', '/operator/transfers/{id}', [transferId], undefined, operator);
     await take('GET', '/events', []);
     await take('GET', '/events/{id}', [eventId]);
     await take('GET', '/events/{id}/deliveries', [eventId]);

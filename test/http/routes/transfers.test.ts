@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { newId, timeOf } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { createTestDatabase, setHostileDefaults } from '../../support/database.js';
 import { transferRequest } from '../../support/transfers.js';
@@ -110,6 +111,74 @@ describe('GET /transfers', () => {
       const { status, body } = await client.call('GET', `/transfers?cursor=${changed}`);
       expect([status, body.errors[0].parameter]).toEqual([422, 'cursor']);
     }
+  });
+});
+
+describe('GET /operator/transfers', () => {
+  const read = (query: string) => operator.call('GET', `/operator/transfers?${query}`);
+  const ids = async (query: string) => (await read(query)).body.data.map(({ id }: { id: string }) => id);
+
+  it("has every client's transfers as its client sees them, with client_id", async () => {
+    const other = await api.client();
+    const [mine, theirs] = [await create(), (await other.call('POST', '/transfers', { json: transferRequest() })).body];
+    expect((await read('limit=2')).body.data).toEqual([
+      { ...theirs, client_id: other.id },
+      { ...mine, client_id: client.id },
+    ]);
+    const one = await operator.call('GET', `/operator/transfers/${mine.id}`);
+    const own = (await client.call('GET', `/transfers/${mine.id}`)).body;
+    expect(one.body).toEqual({ ...own, client_id: client.id });
+    expect((await operator.call('GET', `/operator/transfers/${newId()}`)).status).toBe(404);
+  });
+
+  it('filters in both orders, and pages through all without repeating one', async () => {
+    const [a, b] = [await api.client(), await api.client()];
+    const made: string[] = [];
+    for (const each of [a, b, a, b]) {
+      const json = transferRequest({ reference: 'of two clients' });
+      made.push((await each.call('POST', '/transfers', { json })).body.id);
+    }
+    await a.call('POST', `/transfers/${made[0]}/cancel`);
+    await operator.call('POST', `/operator/transfers/${made[3]}/status`, { json: { status: 'PROCESSING' } });
+    const since = `created_after=${new Date(timeOf(made[0]!) - 1).toISOString()}`;
+    const select = async (query: string, ...places: number[]) => {
+      const expected = places.map((place) => made[place]);
+      expect([query, await ids(`${query}&order=oldest`)]).toEqual([query, expected]);
+      expect([query, await ids(query)]).toEqual([query, expected.reverse()]);
+    };
+    await select(since, 0, 1, 2, 3);
+    await select(`status=CREATED&${since}`, 1, 2);
+    await select(`status=PROCESSING&${since}`, 3);
+    await select(`status=CANCELLED&${since}`, 0);
+    await select(`client_id=${a.id.toUpperCase()}`, 0, 2);
+    await select(`client_id=${a.id}&status=CREATED`, 2);
+    await select('reference=of+two+clients', 0, 1, 2, 3);
+    await select('reference=of+two+clients&status=CREATED', 1, 2);
+    await select(`reference=of+two+clients&client_id=${b.id}`, 1, 3);
+    await select(`client_id=${newId()}`);
+    for (const filter of ['', '&status=CREATED', '&reference=of+two+clients', `&client_id=${a.id}`]) {
+      for (const order of ['newest', 'oldest']) {
+        const query = `${since}${filter}&order=${order}`;
+        const paged: string[] = [];
+        let next: string | undefined = `/operator/transfers?${query}&limit=1`;
+        while (next) {
+          const { body, headers } = await operator.call('GET', next);
+          paged.push(...body.data.map(({ id }: { id: string }) => id));
+          next = /^<https:\/\/api\.test(.*)>/.exec(headers.get('link') ?? '')?.[1];
+        }
+        expect([query, paged]).toEqual([query, await ids(query)]);
+      }
+    }
+  });
+
+  it.each([
+    ['order=up', 'order'],
+    ['client_id=1', 'client_id'],
+    ['status=new', 'status'],
+    ['cursor=abc', 'cursor'],
+  ])('rejects %s', async (query, parameter) => {
+    const { status, body } = await read(query);
+    expect([status, body.errors]).toMatchObject([422, [{ parameter }]]);
   });
 });
 

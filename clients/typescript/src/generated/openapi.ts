@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: f8ff979ab37977eac7b343a9d7f426ba1d906e54f5dd521dd2d7f8c0e764f007
+// Document: 0a27ea336c8b07af111cd2adca4701bc53287188a257b9808914a2473d068bbf
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -266,6 +266,75 @@ export interface components {
         migrations: string;
         temporal: string;
       };
+    };
+    OperatorTransfer: {
+      /** Format: uuid */
+      id: string;
+      status: components["schemas"]["TransferStatus"];
+      /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      amount: {
+        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
+        value: number;
+        /** ISO 4217 */
+        currency: string;
+      };
+      destination: {
+        name: string;
+        account: string;
+      };
+      reference: string | null;
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /** Format: uuid */
+      client_id: string;
+    };
+    OperatorTransferPage: {
+      data: components["schemas"]["OperatorTransfer"][];
+      has_more: boolean;
+      /** The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
+    };
+    OperatorTransferWithHistory: {
+      /** Format: uuid */
+      id: string;
+      status: components["schemas"]["TransferStatus"];
+      /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      amount: {
+        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
+        value: number;
+        /** ISO 4217 */
+        currency: string;
+      };
+      destination: {
+        name: string;
+        account: string;
+      };
+      reference: string | null;
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /** Oldest first; the first entry is `CREATED`. */
+      status_history: {
+        status: components["schemas"]["TransferStatus"];
+        /** Format: date-time */
+        at: string;
+        reason: string | null;
+        /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
+        reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      }[];
+      /** Format: uuid */
+      client_id: string;
     };
     PlannedAttempt: {
       number: number;
@@ -1418,6 +1487,64 @@ export interface operations {
       };
     };
   };
+  listOperatorTransfers: {
+    parameters: {
+      query?: {
+        status?: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+        /** Only transfers with exactly this reference. */
+        reference?: string;
+        /** Only items created after this time, to the millisecond. */
+        created_after?: string;
+        /** Only items created before this time, to the millisecond. */
+        created_before?: string;
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** `next_cursor` of the previous page. */
+        cursor?: string;
+        /** Only transfers of this client. */
+        client_id?: string;
+        /** The end of the list that the first page has. */
+        order?: "newest" | "oldest";
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** A page of the list. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["OperatorTransferPage"];
+        };
+      };
+    };
+  };
+  getOperatorTransfer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The transfer with its status history and its client. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["OperatorTransferWithHistory"];
+        };
+      };
+    };
+  };
   setTransferStatus: {
     parameters: {
       query?: never;
@@ -1710,6 +1837,14 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "method": "POST",
     "path": "/deliveries/{id}/attempts/{number}/explain-signature",
     "keyed": true
+  },
+  "listOperatorTransfers": {
+    "method": "GET",
+    "path": "/operator/transfers"
+  },
+  "getOperatorTransfer": {
+    "method": "GET",
+    "path": "/operator/transfers/{id}"
   },
   "setTransferStatus": {
     "method": "POST",
