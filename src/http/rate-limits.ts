@@ -29,8 +29,9 @@ export type RateLimit = (
  */
 export function rateLimit(perSecond: number): RateLimit {
   const limit = new MemoryLimit({
-    what: 'requests, a page of the console counts as several,',
+    what: 'requests',
     of: 'a client',
+    note: 'a console page counts as several',
     amount: perSecond,
     seconds: 1,
     code: 'rate_limited',

@@ -3,6 +3,8 @@ export interface Limit {
   what: string;
   /** Who is counted. */
   of: string;
+  /** How uses are counted, if not one by one. */
+  note?: string;
   amount: number;
   seconds: number | undefined;
   /** The problem code of the 429, or of the 409 for what runs at the same time. */
@@ -57,9 +59,11 @@ const PERIODS: Readonly<Record<number, string>> = { 1: 'a second', 60: 'a minute
 export const periodOf = (seconds: number | undefined): string =>
   seconds === undefined ? 'at the same time' : (PERIODS[seconds] ?? `in ${seconds} s`);
 
-/** A limit in words: `at most 10 manual retries of a delivery an hour`. */
-export function describeLimit({ what, of, amount, seconds }: Limit): string {
-  return `at most ${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s$/, '') : what} of ${of} ${periodOf(seconds)}`;
+/** A limit in words: `10 manual retries per hour per delivery`. */
+export function describeLimit({ what, of, note, amount, seconds }: Limit): string {
+  const uses = `${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s$/, '') : what}`;
+  const period = seconds === undefined ? 'at a time' : periodOf(seconds).replace(/^(a|an|in) /, 'per ');
+  return `${uses} ${period} per ${of.replace(/^an? /, '')}${note ? ` (${note})` : ''}`;
 }
 
 export const MAX_WINDOW_DAYS = 31;

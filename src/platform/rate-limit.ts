@@ -6,8 +6,7 @@ import { Refusal, type RefusalCode } from './refusal.js';
 
 function exceeded(limit: Rate, msBeforeNext: number): Refusal {
   const retryAfter = retryAfterOf({ msBeforeNext });
-  const rule = describeLimit(limit);
-  const detail = `${rule.charAt(0).toUpperCase()}${rule.slice(1)}; try again in ${retryAfter} s.`;
+  const detail = `Limit: ${describeLimit(limit)}. Try again in ${retryAfter} s.`;
   return new Refusal(limit.code as RefusalCode, detail, [], { retryAfter });
 }
 

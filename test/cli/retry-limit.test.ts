@@ -34,7 +34,7 @@ test('`deliveries retry` and the API share the limit of ten retries an hour', as
   expect([code, stdout, stderr]).toEqual([
     1,
     '',
-    expect.stringMatching(/^At most 10 manual retries of a delivery an hour[^\n]+\n$/),
+    expect.stringMatching(/^Limit: 10 manual retries per hour per delivery[^\n]+\n$/),
   ]);
   // A rejected command leaves no audit entry.
   expect(

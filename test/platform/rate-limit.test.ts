@@ -28,7 +28,7 @@ describe('MemoryLimit', () => {
     await limit.consume('a');
     await expect(limit.consume('a')).rejects.toMatchObject({
       code: 'rate_limited',
-      message: 'At most 2 uses of a key a minute; try again in 60 s.',
+      message: 'Limit: 2 uses per minute per key. Try again in 60 s.',
       retryAfter: 60,
     });
     await expect(limit.consume('b')).resolves.toBeUndefined();
@@ -118,7 +118,7 @@ describe('PostgresLimit', () => {
     await one.consume(db, 'a');
     await expect(one.consume(db, 'a')).rejects.toThrow();
     const away = { ...db, query: () => Promise.reject(new Error('asked')) };
-    await expect(one.consume(away, 'a')).rejects.toThrow('At most 1 use of a key a minute');
+    await expect(one.consume(away, 'a')).rejects.toThrow('Limit: 1 use per minute per key');
     await waitFor('the next question', () => one.consume(away, 'a').catch(({ message }) => message === 'asked'));
   });
 
@@ -134,9 +134,9 @@ describe('PostgresLimit', () => {
 });
 
 it('describes each limit', () => {
-  expect(describeLimit(LIMITS.retries)).toBe('at most 10 manual retries of a delivery an hour');
-  expect(describeLimit(LIMITS.checksOfEndpoint)).toBe('at most 1 check of an endpoint in 10 s');
+  expect(describeLimit(LIMITS.retries)).toBe('10 manual retries per hour per delivery');
+  expect(describeLimit(LIMITS.checksOfEndpoint)).toBe('1 check per 10 s per endpoint');
   expect(describeLimit(LIMITS.unfinishedSandboxTransfers)).toBe(
-    'at most 1,000 unfinished simulated transfers of a client at the same time',
+    '1,000 unfinished simulated transfers at a time per client',
   );
 });

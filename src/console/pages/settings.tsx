@@ -95,7 +95,7 @@ function Limits({ config }: { config: Config }) {
     <Card title="Limits">
       <Facts
         of={{
-          Requests: `${rateLimit} a second for API and console together; a page of the console counts as 2 to 10`,
+          Requests: `${rateLimit} per second, API and console together (a console page counts as 2 to 10)`,
           'Request body': `${MAX_BODY_BYTES / 1024} KiB`,
           'Webhook endpoints': maxEndpoints,
           'Concurrent deliveries': `${endpointConcurrency} to an endpoint without its own limit`,

@@ -235,7 +235,7 @@ describe('retry now', () => {
     [
       'retry_limit_reached',
       ({ deliveryId }: Timeline) => setUses(auth.database, 'retries', deliveryId, 10),
-      ...[429, /At most 10 manual retries of a delivery an hour; try again in 3\d\d\d s/, true],
+      ...[429, /Limit: 10 manual retries per hour per delivery. Try again in 3\d\d\d s/, true],
     ],
   ] as const)('shows the delivery again and why it was refused: %s', async (_, arrange, status, detail, waits) => {
     const { clientId, browser } = await visitor();
