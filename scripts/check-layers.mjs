@@ -1,5 +1,5 @@
-// Part of `npm run check`: a file imports from its own folder and from the layers below it, type imports included. Biome
-// finds cycles within a folder. An argument selects another checkout.
+// Part of `npm run check`: a file imports from its own folder and from the layers below it, type imports included, and its
+// comments name only files that exist. Biome finds cycles within a folder. An argument selects another checkout.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -85,8 +85,35 @@ function faultOf(from, to, kind) {
   return isEntry || LAYERS[layerOf(own)].includes(`${own} → ${target}`) ? undefined : `${own} is beside ${target}`;
 }
 
-const graph = readGraph(process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url)));
+/** Folders whose files comments may name. */
+const NAMED = ['src', 'activities', 'workflows', 'clients', 'bench', 'scripts', 'test', 'docs', 'prisma', 'deploy'];
+const COMMENT = /^\s*(?:\/\/|\/?\*)(.*)/;
+
+/** @returns {string[]} the files that the comments of a file name and that do not exist, and backticks with a backslash */
+function commentFaults(root, file, names) {
+  const lines = readFileSync(join(root, file), 'utf8').split('\n');
+  return lines.flatMap((line, i) => {
+    const text = COMMENT.exec(line)?.[1] ?? '';
+    const missing = (text.match(/[\w./-]+\.(?:tsx?|mjs|sql|sh|md)\b/g) ?? []).filter(
+      (name) => !names.has(posix.basename(name)),
+    );
+    const escaped = text.includes('\\`') ? ['an escaped backtick'] : [];
+    return [...missing.map((name) => `the missing file ${name}`), ...escaped].map(
+      (what) => `${file}:${i + 1}: the comment has ${what}`,
+    );
+  });
+}
+
+const root = process.argv[2] ?? fileURLToPath(new URL('..', import.meta.url));
+const names = new Set([
+  ...readdirSync(root),
+  ...NAMED.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true }).map((name) => posix.basename(`${name}`)),
+  ),
+]);
+const graph = readGraph(root);
 const faults = [...graph].flatMap(([from, imports]) => [
+  ...commentFaults(root, from, names),
   ...(folderOf(from) ? [] : [`${from} is in no layer; add its folder to scripts/check-layers.mjs`]),
   ...imports.flatMap(({ to, kind }) => faultOf(from, to, kind)?.replace(/^/, `${from} imports ${to}: `) ?? []),
 ]);

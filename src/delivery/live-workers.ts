@@ -110,7 +110,7 @@ export class LiveWorkers {
   }
 }
 
-/** A row whose time lies too far ahead was written by another clock (lease.ts) and does not count. */
+/** A row whose time lies too far ahead was written by another clock (queue.ts) and does not count. */
 const BEAT = `
 with alive as (
   insert into workers (id, alive_until) values ($1::uuid, now() + $2::int * interval '1 millisecond')

@@ -63,7 +63,7 @@ select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "end
  where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)
    for no key update of d`;
 
-/** \`settled\`: its attempt is in flight or leased, or a manual retry waits already. */
+/** `settled`: its attempt is in flight or leased, or a manual retry waits already. */
 const QUEUED = `
 select trigger = 'manual' or not ${isFree('lease_until')} as settled from queue where delivery_id = $1::uuid for update`;
 

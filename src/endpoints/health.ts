@@ -76,7 +76,7 @@ interface Row {
 
 /**
  * Reads the health of a client's endpoints, or of one of them. What it reads of each endpoint is bounded, whatever the
- * number of its deliveries: attempts come from the hourly counts (endpoint-hours.ts), pending deliveries from their
+ * number of its deliveries: attempts come from the hourly counts (hours.ts), pending deliveries from their
  * index. Postgres ends a read that takes longer than 3 s.
  * @returns by endpoint id
  */

@@ -78,7 +78,7 @@ const EXPIRED = {
 
 type Table = keyof typeof EXPIRED;
 
-/** The tables with rows that expire, apart from those of events (expired-events.ts). */
+/** The tables with rows that expire, apart from those of events. */
 export const TABLES_WITH_EXPIRY = Object.keys(EXPIRED) as readonly Table[];
 
 /**

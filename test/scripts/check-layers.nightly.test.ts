@@ -69,3 +69,12 @@ test('fails for a file in no layer', () => {
   expect(faults).toEqual(['src/helpers/a.ts is in no layer; add its folder to scripts/check-layers.mjs']);
   expect(status).toBe(1);
 });
+
+test('fails for a comment that names a missing file or escapes a backtick', () => {
+  const text = '/** Its rights are in rights.ts, not in a.ts. */\n// \\`b\\` is here\nexport const a = "c.ts";\n';
+  const { faults } = check({ 'src/reports/a.ts': text });
+  expect(faults).toEqual([
+    'src/reports/a.ts:1: the comment has the missing file rights.ts',
+    'src/reports/a.ts:2: the comment has an escaped backtick',
+  ]);
+});

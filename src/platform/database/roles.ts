@@ -89,7 +89,7 @@ export async function checkRuntimeRole(client: pg.Client, role: RuntimeRole, nam
 }
 
 /**
- * Grants the role `name` its rights of table-rights.ts: to read and write rows, and nothing that defines a table. Tables
+ * Grants the role `name` its rights (`TABLE_RIGHTS`): to read and write rows, and nothing that defines a table. Tables
  * that the owner makes later, such as partitions, can be read and written. Safe to repeat.
  * @param client of the owner of the tables, which holds the lock of `migrate`: concurrent grants on a table would fail
  */
