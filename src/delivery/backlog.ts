@@ -149,7 +149,7 @@ export function measureAttempts(registry: Registry, { slots, recorder, workers, 
   const gauge = readingGauges(registry);
   gauge('webhook_attempts_in_flight', 'Attempts in flight in this process.', () => slots.active);
   gauge(
-    'webhook_first_attempts_waiting',
+    'webhook_attempts_waiting',
     'Leased attempts, first ones and retries, waiting in memory for a slot.',
     () => slots.waiting,
   );
