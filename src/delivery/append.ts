@@ -4,32 +4,24 @@ import { withoutDeadline } from '../platform/deadline.js';
 import { failpoint } from '../platform/failpoints.js';
 import { type EventType, eventBodySql } from './event-catalogue.js';
 import type { Handover, QueuedEvent } from './handover.js';
-import { LEASE } from './queue.js';
 
 /** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
-export type AppendPlaceholders = readonly [type: string, ladder: string, leaseToken: string, full: string];
+export type AppendPlaceholders = readonly [type: string, ladder: string];
 
-export function appendValues(
-  type: EventType,
-  handover: Pick<Handover, 'lease' | 'retryDelays'>,
-): [string, string, string | null, readonly string[]] {
-  const lease = handover.lease();
-  return [type, ladderToText(handover.retryDelays), lease?.token ?? null, lease?.full ?? []];
+export function appendValues(type: EventType, { retryDelays }: Pick<Handover, 'retryDelays'>): [string, string] {
+  return [type, ladderToText(retryDelays)];
 }
 
 /**
  * The door for every event: CTEs that insert events in the producer's own statement, each with a delivery and a queued
- * attempt for every enabled endpoint of its client. The insert leases the attempt where the dispatcher of this process
- * has room for it, so that a first attempt needs no statement between the commit and its POST. A delivery's id is a
- * UUID version 7 with the event's time.
+ * attempt for every enabled endpoint of its client. A delivery's id is a UUID version 7 with the event's time.
  * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, content
  * (`eventContent`), traceparent. The event's id has the time `at`
- * @returns CTEs; `appended` has a row for each event: event_id, body, deliveries (JSON)
+ * @returns CTEs; `appended` has a row for each event: event_id, deliveries (JSON)
  */
-export function appendEvents(source: string, [type, ladder, leaseToken, full]: AppendPlaceholders): string {
-  const leased = `${leaseToken}::uuid is not null and d.endpoint_id <> all(${full}::uuid[])`;
+export function appendEvents(source: string, [type, ladder]: AppendPlaceholders): string {
   return `receivers as (
-  select e.id, e.client_id, e.url, e.secret_envelope, e.max_concurrency
+  select e.id, e.client_id, e.max_concurrency
     from webhook_endpoints e
    where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
 ), event as (
@@ -37,7 +29,7 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
   select c.event_id, c.client_id, c.transfer_id, ${type}::text, ${eventBodySql('c.event_id', 'c.content', 'c.at')}, c.at, c.traceparent,
          case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'delivered' end::outbox_state
     from ${source} c
-  returning id, body
+  returning id
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, created_at, ladder)
   select (substr(c.event_id::text, 1, 13) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, c.event_id, r.id, c.client_id,
@@ -45,19 +37,14 @@ export function appendEvents(source: string, [type, ladder, leaseToken, full]: A
     from ${source} c join receivers r on r.client_id = c.client_id
   returning id, event_id, endpoint_id, client_id
 ), queued as (
-  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger, lease_token, lease_until)
-  select d.id, d.client_id, d.endpoint_id, 'fresh', now(), 'schedule',
-         case when ${leased} then ${leaseToken}::uuid end,
-         case when ${leased} then clock_timestamp() + interval '${LEASE.seconds} seconds' end
-    from delivery d
-  returning delivery_id, lease_until
+  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+  select d.id, d.client_id, d.endpoint_id, 'fresh', now(), 'schedule' from delivery d
 ), appended as (
-  select e.id as event_id, e.body, coalesce(json_agg(json_build_object(
-           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'url', r.url, 'secretEnvelope', r.secret_envelope,
-           'maxConcurrency', r.max_concurrency, 'leasedUntil', q.lease_until)) filter (where d.id is not null), '[]') as deliveries
-    from event e
-    left join (delivery d join receivers r on r.id = d.endpoint_id join queued q on q.delivery_id = d.id) on d.event_id = e.id
-   group by e.id, e.body
+  select e.id as event_id, coalesce(json_agg(json_build_object(
+           'deliveryId', d.id, 'endpointId', d.endpoint_id, 'maxConcurrency', r.max_concurrency))
+           filter (where d.id is not null), '[]') as deliveries
+    from event e left join (delivery d join receivers r on r.id = d.endpoint_id) on d.event_id = e.id
+   group by e.id
 )`;
 }
 

@@ -5,7 +5,6 @@ import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError } from '../platform/database/encryption.js';
 import { isUnreachable, reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
-import { timeOf } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
@@ -19,7 +18,7 @@ import {
   LEASE,
   type LeasedRow,
   type LeaseRequest,
-  leaseByName,
+  leaseById,
   leaseHeads,
   leaseOfEndpoints,
 } from './queue.js';
@@ -41,10 +40,6 @@ const LARGE = 50;
 const GATHER = 20;
 /** Leases that are given back share a statement for this time, ms. */
 const GIVING_BACK = 5;
-/** The endpoints without room are looked for once in this time, ms. */
-const FULL_KEPT = 10;
-/** A commit that took longer than this, ms, has used up a part of the leases that its insert gave. */
-const SLOW_COMMIT = 1_000;
 /**
  * After a fault of this process, such as a secret that does not open, it leases nothing of the endpoint for this time,
  * ms. The time doubles with each further fault.
@@ -83,8 +78,9 @@ export interface Job {
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records
  * them. Attempts reach it in four ways:
  *
- * - An insert or a record of this process leases its attempt at once (`lease`, `RecordedAttempt.next`).
- * - By id: an activity or a manual retry asks for one attempt, and a slot is free for it.
+ * - By id: an event or a manual retry of this process has been committed, or an activity asks for one attempt, and a
+ *   slot is free for it. Attempts that are asked for while a statement runs share the next one.
+ * - Its record leases the next attempt of a delivery that is due at once (`RecordedAttempt.next`).
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
  * - From the queue: each second, and after events that may have queued attempts anywhere, it scans the heads of all
  *   lines (scan.ts).
@@ -104,12 +100,11 @@ export class Dispatcher implements Handover {
   readonly #elsewhere = new LRUCache<string, number>({ max: AVOIDED });
   /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
   readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
-  readonly #byName: Batcher<string, boolean>;
+  readonly #byId: Batcher<string, boolean>;
   readonly #isStillDue: ReturnType<typeof checkDue>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
   #returned: Job[] = [];
-  #full: { at: number; ids: readonly string[] } = { at: 0, ids: [] };
   readonly #scan = new Scan();
   /** The last statement was one of the scan. */
   #scanned = false;
@@ -120,9 +115,9 @@ export class Dispatcher implements Handover {
     const { db, token, log } = options;
     this.retryDelays = options.retryDelays;
     this.#isStillDue = checkDue(db, token);
-    this.#byName = new Batcher({
+    this.#byId = new Batcher({
       run: async (ids: readonly string[]) => {
-        const leased = await this.#take(() => leaseByName(db, token, ids));
+        const leased = await this.#take(() => leaseById(db, token, ids));
         return ids.map((id) => leased.has(id));
       },
       size: BATCH,
@@ -171,30 +166,8 @@ export class Dispatcher implements Handover {
     return isElsewhere || this.#isPaused(endpointId);
   }
 
-  lease(): { token: string; full: readonly string[] } | null {
-    if (this.#stopped || this.options.slots.room === 0) return null;
-    const now = performance.now();
-    if (now - this.#full.at > FULL_KEPT) {
-      const full = this.#allowances().filter(({ attempts }) => attempts === 0);
-      this.#full = { at: now, ids: full.map(({ endpointId }) => endpointId) };
-    }
-    return { token: this.options.token, full: this.#full.ids };
-  }
-
-  committed(event: QueuedEvent): void {
-    const { eventId, clientId, body, traceparent } = event;
-    const first = { line: 'fresh', number: 1, trigger: 'schedule' } as const;
-    const isIdle = this.options.slots.active === 0;
-    const leasedAt = leasedWith(eventId);
-    for (const { leasedUntil, ...delivery } of event.deliveries) {
-      const attempt = { ...delivery, eventId, clientId, body, traceparent, ...first };
-      if (leasedUntil) this.#keep({ attempt: { ...attempt, leasedUntil }, leasedAt });
-      else this.leaveQueued(attempt);
-    }
-    // The response to the change is written before the attempt is signed and sent. Under load the response does not wait
-    // for this attempt alone, and the attempt starts at once.
-    if (isIdle) setImmediate(() => this.pump());
-    else this.pump();
+  committed({ clientId, deliveries }: QueuedEvent): void {
+    for (const delivery of deliveries) this.queued({ clientId, ...delivery });
   }
 
   queued(attempt: AttemptKeys): void {
@@ -209,7 +182,7 @@ export class Dispatcher implements Handover {
     const { deliveryId, clientId, endpointId, maxConcurrency } = keys;
     const isHeld = this.#held.has(deliveryId);
     const isFree = !isHeld && !this.#stopped && !this.avoids(keys);
-    if (isFree && this.options.slots.isFree(clientId, endpointId, maxConcurrency)) return this.#byName.run(deliveryId);
+    if (isFree && this.options.slots.isFree(clientId, endpointId, maxConcurrency)) return this.#byId.run(deliveryId);
     this.leaveQueued(keys);
     return isHeld;
   }
@@ -475,12 +448,6 @@ export class Dispatcher implements Handover {
     const level = isUnreachable(error) ? 'warn' : 'error';
     this.options.log[level]({ err: error, delivery_id: deliveryId }, 'an attempt was not made; it stays in the queue');
   }
-}
-
-/** When the insert of an event leased its attempts at the earliest, by `performance.now()`: its id was made before that. */
-function leasedWith(eventId: string): number {
-  const took = Date.now() - timeOf(eventId);
-  return performance.now() - (took > SLOW_COMMIT ? took : 0);
 }
 
 /**

@@ -36,25 +36,14 @@ export type QueuedAt = Pick<LeasedAttempt, 'clientId' | 'endpointId' | 'maxConcu
 export type AttemptKeys = QueuedAt & Pick<LeasedAttempt, 'deliveryId'>;
 
 /** The attempts of a committed event that are queued, as the producer's statement returns them. */
-export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body' | 'traceparent'> {
-  deliveries: readonly FreshDelivery[];
-}
-
-export interface FreshDelivery
-  extends Pick<LeasedAttempt, 'deliveryId' | 'endpointId' | 'url' | 'secretEnvelope' | 'maxConcurrency'> {
-  /** The end of the lease that the insert gave to this process; null: it gave none. */
-  leasedUntil: string | null;
+export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId'> {
+  deliveries: readonly Omit<AttemptKeys, 'clientId'>[];
 }
 
 /** What the API and other producers know of the dispatcher. A process without one notifies the workers instead. */
 export interface Handover {
   /** The ladder with which deliveries start, ms. Each keeps it. */
   readonly retryDelays: readonly number[];
-  /**
-   * The lease that an insert gives at once to the dispatcher of this process; null: it has no dispatcher, or no room.
-   * Attempts at the endpoints `full` stay free in the queue.
-   */
-  lease(): { token: string; full: readonly string[] } | null;
   /** Called after the commit of an event. It neither throws nor waits. */
   committed(event: QueuedEvent): void;
   /** Called after the commit of a manual retry. It neither throws nor waits. */

@@ -31,7 +31,6 @@ export function notifyHandover(
   const wakeUps = sendWakeUps(database, log);
   return {
     retryDelays,
-    lease: () => null,
     committed: ({ clientId, deliveries }) => wakeUps.send(deliveries.map((delivery) => ({ clientId, ...delivery }))),
     queued: (attempt) => wakeUps.send([attempt]),
     flush: () => wakeUps.flush(),

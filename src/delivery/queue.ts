@@ -80,8 +80,8 @@ export function leaseOfEndpoints(db: Handle, request: LeaseRequest): Promise<Lea
 }
 
 /** Leases attempts by the ids of their deliveries, where they are free. */
-export function leaseByName(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
-  return db.query<LeasedRow>(LEASE_BY_NAME, [token, deliveryIds]);
+export function leaseById(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
+  return db.query<LeasedRow>(LEASE_BY_ID, [token, deliveryIds]);
 }
 
 /** A lease of this process. `leasedUntil` null: whichever it has of the delivery. */
@@ -232,7 +232,7 @@ with ${KNOWN}, lines as materialized (
 ), ${leasedAs('select delivery_id from free')}
 select ${ROW} ${FROM} order by q.due_at, q.delivery_id`;
 
-const LEASE_BY_NAME = `
+const LEASE_BY_ID = `
 with free as materialized (
   select q.delivery_id from unnest((select $2::uuid[])) asked(id) join queue q on q.delivery_id = asked.id
    where ${isFree('q.lease_until')} for update of q skip locked
@@ -298,7 +298,7 @@ export const queueLate = (source: string, dueAt: string, trigger: string) => `qu
   on conflict (delivery_id) do nothing
 )`;
 
-/** SQL: moves the sleeping deliveries of `due` (id) to the queue; \`woken\` has a row for each. */
+/** SQL: moves the sleeping deliveries of `due` (id) to the queue; `woken` has a row for each. */
 const wake = (due: string) => `${due}, woken as (
   update deliveries d set asleep = false from due where d.id = due.id
   returning d.id, d.event_id, d.client_id, d.endpoint_id, d.next_attempt_at, ${LADDER_TRIGGER} as trigger

@@ -103,13 +103,13 @@ const ENDS = `d.status = 'pending' and (${GONE} or ${CLIMBS} and a.wait is null)
 const NEXT = `case when a.trigger = 'manual' then d.next_attempt_at else now() + a.wait end`;
 
 /**
- * Without a row of the queue (\`queued\` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
+ * Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
  * to a time at which it slept. Its workflow or the watchdog queues it.
  */
 const SLEEPS = `d.status = 'pending' and not a.owes_retry and (${NEXT} > now() or a.queued is null)`;
 
 /**
- * SQL: the row of the queue \`q\` is that of the recorded attempt. A manual retry that was accepted after the lease of
+ * SQL: the row of the queue `q` is that of the recorded attempt. A manual retry that was accepted after the lease of
  * this attempt had ended has taken over the row: it is still to be made.
  */
 const OWN_ROW = `(q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))`;

@@ -18,7 +18,6 @@ import { type TransferJson, toTransfer, transferJson } from './transfer-json.js'
  * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
  * The statement also gives the time, by Postgres's clock and at least a millisecond after the transfer's last: APIs whose
  * clocks differ neither turn the order of two changes round nor that of their events.
- * The insert also leases the first attempts if this process has a dispatcher with room for them.
  * Outside of a transaction, and in one that requests share, concurrent changes share a statement.
  * @throws Refusal `not_found` | `invalid_transition`
  */
@@ -35,7 +34,7 @@ export async function changeStatus(
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
   const { changed, event } = row;
   if (!changed || !event) throw refused(row.seen, status, allowed);
-  handOverAfterCommit(db, handover, { ...event, clientId: changed.clientId, traceparent });
+  handOverAfterCommit(db, handover, { ...event, clientId: changed.clientId });
   return toTransfer(changed);
 }
 
@@ -121,7 +120,7 @@ export interface ChangedRow {
   position: number;
   seen: TransferStatus;
   changed: TransferJson | null;
-  event: Pick<QueuedEvent, 'eventId' | 'body' | 'deliveries'> | null;
+  event: Pick<QueuedEvent, 'eventId' | 'deliveries'> | null;
 }
 
 export const EVENT_TYPE = 'transfer.status_changed';
@@ -129,12 +128,12 @@ const SET_STATUS: Action = 'transfers.set-status';
 
 /**
  * Makes the changes in one statement. None of them is an automatic step.
- * @param handover says whether the statement also leases the attempts to this process, and gives the ladder
+ * @param handover gives the ladder
  * @returns a row for each change, in the given order; undefined if the transfer does not exist
  */
 export async function changeAll(
   db: Handle,
-  handover: Pick<Handover, 'lease' | 'retryDelays'>,
+  handover: Pick<Handover, 'retryDelays'>,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
   const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
@@ -149,7 +148,7 @@ export async function changeAll(
  */
 export async function changeByStep(
   db: Handle,
-  handover: Pick<Handover, 'lease' | 'retryDelays'>,
+  handover: Pick<Handover, 'retryDelays'>,
   change: Change,
   { number, isLast }: NonNullable<StatusChangeRequest['sandboxStep']>,
 ): Promise<ChangedRow | undefined> {
@@ -157,7 +156,7 @@ export async function changeByStep(
   return row;
 }
 
-function valuesOf(handover: Pick<Handover, 'lease' | 'retryDelays'>, changes: readonly Change[]): unknown[] {
+function valuesOf(handover: Pick<Handover, 'retryDelays'>, changes: readonly Change[]): unknown[] {
   return [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
@@ -204,14 +203,14 @@ with input as (
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.by->>'actor', $14::text, c.transfer_id,
+  select c.event_id, c.at, c.by->>'actor', $12::text, c.transfer_id,
          jsonb_strip_nulls(jsonb_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
                                               'reason_code', c.reason_code)) || coalesce(c.by->'session', '{}')
     from changed c where c.by is not null
-), ${appendEvents('changed', ['$10', '$11', '$12', '$13'])}${record}
+), ${appendEvents('changed', ['$10', '$11'])}${record}
 select s.position::int, s.seen::text as seen, c.transfer as changed,
        case when c.event_id is not null then
-         json_build_object('eventId', a.event_id, 'body', a.body, 'deliveries', a.deliveries) end as event
+         json_build_object('eventId', a.event_id, 'deliveries', a.deliveries) end as event
   from seen s
   left join changed c on c.position = s.position
   left join appended a on a.event_id = c.event_id`;
@@ -220,14 +219,14 @@ const CHANGE_STATUS = changeStatement();
 
 const CHANGE_BY_STEP = changeStatement(
   `where exists (select from sandbox_transfers x
-                  where x.transfer_id = i.transfer_id and x.steps_made = $15::int - 1 and x.ended_at is null)`,
+                  where x.transfer_id = i.transfer_id and x.steps_made = $13::int - 1 and x.ended_at is null)`,
   `, step as (
-  update sandbox_transfers x set steps_made = $15::int, ended_at = case when $16::boolean then now() end
+  update sandbox_transfers x set steps_made = $13::int, ended_at = case when $14::boolean then now() end
     from changed c where x.transfer_id = c.transfer_id
 ), kept as (
-  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $15::int)
-    from changed c where not $16::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $13::int)
+    from changed c where not $14::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 ), ended as (
-  delete from workflow_starts w using changed c where $16::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+  delete from workflow_starts w using changed c where $14::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 )`,
 );

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApplicationFailure } from '@temporalio/activity';
-import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
+import type { QueuedAt } from '../../src/delivery/handover.js';
 import { cancelPending } from '../../src/endpoints/disable.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
 import { lease, makeOne, record } from '../support/attempt.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestActivities, deliverRequest } from '../support/deliver-activity.js';
 import { ENDPOINT_SECRET, fakeSender, outcome, refusedBy } from '../support/factories.js';
@@ -24,10 +24,10 @@ beforeAll(async () => {
 afterEach(() => activities.stop());
 afterAll(() => db.drop());
 
-const idOf = ({ deliveries }: QueuedEvent) => deliveries[0]!.deliveryId;
-const read = (event: QueuedEvent) =>
+const idOf = ({ deliveries }: CommittedEvent) => deliveries[0]!.deliveryId;
+const read = (event: CommittedEvent) =>
   db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) }, include: { attempts: true } });
-const queueOf = (event: QueuedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
+const queueOf = (event: CommittedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
 const down = () => refusedBy(503);
 const failureOf = async (delivered: Promise<unknown>): Promise<ApplicationFailure> =>
   delivered.then(
@@ -36,7 +36,7 @@ const failureOf = async (delivered: Promise<unknown>): Promise<ApplicationFailur
   );
 
 /** An event whose first attempt has failed, and whose second is planned `wait` ms from now; at once in the past. */
-async function failedOnce(wait: number): Promise<QueuedEvent> {
+async function failedOnce(wait: number): Promise<CommittedEvent> {
   const event = await commitEvent(db, { retryDelays: [MINUTE, MINUTE] });
   await makeOne(db, idOf(event), refusedBy(503));
   const nextAttemptAt = new Date(Date.now() + wait);

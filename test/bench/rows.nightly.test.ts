@@ -30,17 +30,17 @@ describe('rows that the bench makes', () => {
     const tenants = await makeTenants({ database, masterKeys }, 'http://127.0.0.1:1', { clients: 2, endpointsEach: 3 });
     const transfers = await makeTransfers({ database }, tenants, 4);
     for (const [index, transferId] of transfers.entries()) {
-      const handed: { endpointId: string; secretEnvelope: string }[] = [];
+      const handed: { endpointId: string }[] = [];
       const handover = {
-        lease: () => null,
         retryDelays: [],
         committed: ({ deliveries }: { deliveries: typeof handed }) => handed.push(...deliveries),
       };
       await changeStatus(db, handover as never, { transferId, to: 'PROCESSING', reason: null });
       const { endpoints } = tenants.clients[index % 2]!;
       expect(handed.map(({ endpointId }) => endpointId).sort()).toEqual([...endpoints].sort());
-      for (const { endpointId, secretEnvelope } of handed) {
-        expect(masterKeys.open(secretEnvelope, endpointId).reveal()).toBe(SECRET.reveal());
+      for (const { endpointId: id } of handed) {
+        const { secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
+        expect(masterKeys.open(secretEnvelope!, id).reveal()).toBe(SECRET.reveal());
       }
     }
   });

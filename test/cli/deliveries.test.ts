@@ -1,9 +1,8 @@
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog } from '../support/backlog.js';
 import { runCommand } from '../support/command.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
@@ -29,7 +28,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-const transferOf = ({ body }: QueuedEvent): string => JSON.parse(body).data.id;
+const transferOf = ({ body }: CommittedEvent): string => JSON.parse(body).data.id;
 
 async function json<T>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await runCommand([...args, '--json'], env);

@@ -16,7 +16,7 @@ import { recordingHandover } from '../support/recording-handover.js';
 const HOUR = 3_600_000;
 const rules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
 const LADDER = [0, 300_000];
-const handover = recordingHandover({ leases: false, retryDelays: LADDER });
+const handover = recordingHandover({ retryDelays: LADDER });
 
 let db: TestDatabase;
 beforeAll(async () => {

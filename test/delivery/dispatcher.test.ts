@@ -35,7 +35,7 @@ const keysOf = ({ clientId, deliveries }: Awaited<ReturnType<typeof commitEvent>
 const isScan = (text: string) => text.includes('recursive heads');
 
 describe('the first attempts of an event of this process', () => {
-  it("are made at once, signed with their endpoints' secrets, and no other lease precedes them", async () => {
+  it("are leased by their ids in one statement and made at once, signed with their endpoints' secrets", async () => {
     const { db: watched, texts } = watchStatements(db);
     const sender = fakeSender();
     const { commit } = dispatchers.open(sender, { db: watched });
@@ -50,7 +50,7 @@ describe('the first attempts of an event of this process', () => {
       [event.body, ENDPOINT_SECRET],
       [event.body, ENDPOINT_SECRET],
     ]);
-    expect(texts.filter(isLeaseStatement)).toEqual([]);
+    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
   });
 
   it('are sent after what immediately follows the commit, such as the response to the change', async () => {
@@ -95,7 +95,7 @@ describe('an attempt that fails', () => {
       { status: 'pending', asleep: true, attemptCount: 2, rung: 2, attempts: [{ number: 1 }, { number: 2 }] },
     ]);
     expect(sender.sent).toHaveLength(2);
-    expect(texts.filter(isLeaseStatement)).toEqual([]);
+    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
   });
 
   it('is followed at once by a rung of 0 s, even if the result of its record was lost', async () => {
@@ -233,14 +233,14 @@ describe('an endpoint whose slots all belong to other workers', () => {
     return { ...event, clientId, endpointId, keys: { ...keysOf(event), maxConcurrency: 1 } };
   }
 
-  it('has its attempts handed on: one that is asked for by its id, and one that an insert or a scan has leased', async () => {
+  it('has its attempts handed on: one that is asked for by its id, and those of its own events or of a scan', async () => {
     const { dispatcher, commit, handedOn, sender } = withoutShare();
     const { clientId, endpointId, keys } = await limited();
     const expected = { clientId, endpointId, maxConcurrency: 1 };
     expect(await dispatcher.leaseNow(keys)).toBe(false);
     expect(handedOn).toMatchObject([expected]);
     await commit({ clientId, endpoints: 0 });
-    await waitFor('the lease of the insert to be handed on', () => handedOn.length >= 2);
+    await waitFor('the attempt of its event to be handed on', () => handedOn.length >= 2);
     dispatcher.poll();
     await sleep(100);
     expect(handedOn).toMatchObject(handedOn.map(() => expected));
@@ -371,7 +371,7 @@ describe('attempts in the queue', () => {
   });
 });
 
-describe('an attempt that is leased by name', () => {
+describe('an attempt that is leased by id', () => {
   it('is made at once, and its result is known to the caller', async () => {
     const { dispatcher } = dispatchers.open(fakeSender(() => refusedBy(503)));
     const event = await commitEvent(db, { retryDelays: [300_000] });
@@ -436,7 +436,6 @@ describe('a dispatcher that stops', () => {
     await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
     expect(await rowOf(second.deliveries[0]!.deliveryId)).toMatchObject({ leaseUntil: expect.any(Date) });
     const stopped = dispatcher.stop();
-    expect(dispatcher.lease()).toBeNull();
     release();
     await stopped;
     expect(await dispatchers.readEvent(first.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
@@ -488,7 +487,7 @@ describe('a dispatcher that stops', () => {
   });
 });
 
-it('leases nothing on insert for a client without an endpoint, and makes its event due for the workflow', async () => {
+it('leases nothing for a client without an endpoint, and makes its event due for the workflow', async () => {
   const { commit } = dispatchers.open(fakeSender());
   const event = await commit({ clientId: await makeClient(db), endpoints: 0 });
   expect(event.deliveries).toEqual([]);

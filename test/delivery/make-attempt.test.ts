@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { makeAttempt } from '../../src/delivery/make-attempt.js';
 import { Recorder } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { lease } from '../support/attempt.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestAttempts } from '../support/dispatcher.js';
 import { fakeSender, outcome, refusedBy } from '../support/factories.js';
@@ -21,10 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const leaseOf = ({ deliveries }: QueuedEvent) => lease(db, deliveries[0]!.deliveryId, token);
+const leaseOf = ({ deliveries }: CommittedEvent) => lease(db, deliveries[0]!.deliveryId, token);
 
 /** Makes the attempt of the event's first delivery, in a process with DISABLE_AFTER=120h. */
-async function make(event: QueuedEvent, result: SendOutcome, database: Database = db, leased = leaseOf(event)) {
+async function make(event: CommittedEvent, result: SendOutcome, database: Database = db, leased = leaseOf(event)) {
   const recorder = new Recorder(database, { token, workflows: 'every-event' }, silentLog);
   const attempts = createTestAttempts(
     db,
@@ -34,9 +33,9 @@ async function make(event: QueuedEvent, result: SendOutcome, database: Database 
   const dependencies = { ...attempts, database, disableAfter: 120 * HOUR };
   return makeAttempt(dependencies, await leased, () => undefined);
 }
-const endpointOf = (event: QueuedEvent) =>
+const endpointOf = (event: CommittedEvent) =>
   db.prisma.endpoint.findUniqueOrThrow({ where: { id: event.deliveries[0]!.endpointId } });
-const statusOf = async (event: QueuedEvent) =>
+const statusOf = async (event: CommittedEvent) =>
   (await db.prisma.delivery.findUniqueOrThrow({ where: { id: event.deliveries[0]!.deliveryId } })).status;
 
 describe('a receiver that responds 410', () => {
@@ -80,7 +79,7 @@ describe('a receiver that responds 410', () => {
 
 describe('an endpoint that fails for DISABLE_AFTER', () => {
   /** Exhausts a delivery to the client's endpoint, created `ago` ms ago. */
-  async function exhaust(clientId: string | undefined, ago: number): Promise<QueuedEvent> {
+  async function exhaust(clientId: string | undefined, ago: number): Promise<CommittedEvent> {
     const event = await commitEvent(db, { retryDelays: [], ...(clientId ? { clientId, endpoints: 0 } : {}) });
     const { clientId: owner } = event;
     const enabledAt = new Date(Date.now() - 500 * HOUR);

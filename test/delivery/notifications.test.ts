@@ -88,10 +88,6 @@ describe('notifying workers of attempts', () => {
     query.mockRestore();
   });
 
-  it('leases nothing for a process without a dispatcher', () => {
-    expect(notifyHandover(db, [], silentLog).lease()).toBeNull();
-  });
-
   it('fails no event when Postgres is unavailable', async () => {
     const away = Object.assign(Object.create(db), { query: () => Promise.reject(new Error('connect ECONNREFUSED')) });
     const handover = notifyHandover(away, [], silentLog);

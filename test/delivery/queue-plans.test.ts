@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { leaseByName, leaseHeads, leaseOfEndpoints } from '../../src/delivery/queue.js';
+import { leaseById, leaseHeads, leaseOfEndpoints } from '../../src/delivery/queue.js';
 import { readWaiting } from '../../src/delivery/waiting.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
@@ -72,7 +72,7 @@ describe.each(['without statistics', 'with statistics'])('%s', (statistics) => {
       (h: Handle) =>
         leaseOfEndpoints(h, { token: newId(), allowances: [{ endpointId: busy, attempts: 10 }], limit: 200 }),
     ],
-    ['a lease by name', (h: Handle) => leaseByName(h, newId(), [deliveryId])],
+    ['a lease by name', (h: Handle) => leaseById(h, newId(), [deliveryId])],
     ['the look whether attempts wait', readWaiting],
   ])('%s costs no more with 100,000 attempts at one endpoint and 50,000 that are leased', async (_, work) => {
     // 22 endpoints have queued attempts, one of them in two lines.

@@ -7,7 +7,7 @@ import {
   giveBack,
   HEADS,
   type LeaseRequest,
-  leaseByName,
+  leaseById,
   leaseHeads,
   leaseOfEndpoints,
   queueDue,
@@ -179,7 +179,7 @@ describe('a lease by name', () => {
     const { deliveryId } = await freeAttempt();
     if (until) await setLease(until);
     const token = newId();
-    expect(idsOf(await leaseByName(db, token, [deliveryId]))).toEqual(isLeased ? [deliveryId] : []);
+    expect(idsOf(await leaseById(db, token, [deliveryId]))).toEqual(isLeased ? [deliveryId] : []);
     expect((await rowOf(deliveryId))!.leaseToken).toBe(isLeased ? token : TOKEN);
   });
 
@@ -188,7 +188,7 @@ describe('a lease by name', () => {
     await db.query('delete from queue where delivery_id = $1::uuid', [gone.deliveryId]);
     await other.query('begin');
     await other.query('select from queue where delivery_id = $1::uuid for update', [locked.deliveryId]);
-    expect(await leaseByName(db, TOKEN, [locked.deliveryId, gone.deliveryId, newId()])).toEqual([]);
+    expect(await leaseById(db, TOKEN, [locked.deliveryId, gone.deliveryId, newId()])).toEqual([]);
     await other.query('commit');
   });
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
-import { leaseByName } from '../../src/delivery/queue.js';
+import { leaseById } from '../../src/delivery/queue.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
@@ -9,7 +8,7 @@ import { cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import type { Database } from '../../src/platform/database/database.js';
 import type { OutboxState } from '../../src/platform/database/generated/enums.js';
 import { newId } from '../../src/platform/ids.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
 import { madeAttempt as made } from '../support/made-attempt.js';
@@ -29,49 +28,49 @@ const record = (attempts: readonly MadeAttempt[], options: Partial<RecordOptions
 /** An event whose attempts this process has leased. */
 const leased = (options: Parameters<typeof commitEvent>[1] = {}) => commitEvent(db, { token: OWN, ...options });
 
-const idOf = ({ deliveries }: QueuedEvent, of = 0) => deliveries[of]!.deliveryId;
-const read = (event: QueuedEvent, of = 0) =>
+const idOf = ({ deliveries }: CommittedEvent, of = 0) => deliveries[of]!.deliveryId;
+const read = (event: CommittedEvent, of = 0) =>
   db.prisma.delivery.findUniqueOrThrow({
     where: { id: idOf(event, of) },
     include: { attempts: { orderBy: { number: 'asc' } } },
   });
-const queueOf = (event: QueuedEvent, of = 0) =>
+const queueOf = (event: CommittedEvent, of = 0) =>
   db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event, of) } });
-const outboxOf = async ({ eventId }: QueuedEvent) =>
+const outboxOf = async ({ eventId }: CommittedEvent) =>
   (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
-const setOutbox = (event: QueuedEvent, outbox: OutboxState) =>
+const setOutbox = (event: CommittedEvent, outbox: OutboxState) =>
   db.prisma.event.update({ where: { id: event.eventId }, data: { outbox } });
-const setRow = (event: QueuedEvent, data: Parameters<typeof db.prisma.delivery.update>[0]['data']) =>
+const setRow = (event: CommittedEvent, data: Parameters<typeof db.prisma.delivery.update>[0]['data']) =>
   db.prisma.delivery.update({ where: { id: idOf(event) }, data });
 
 const down = refusedBy(503);
 const unqueued = { next: null, leasedUntil: null };
-const retry = (event: QueuedEvent) =>
+const retry = (event: CommittedEvent) =>
   retryDelivery(db, { queued: () => undefined }, { by, clientId: null, deliveryId: idOf(event) });
-const lease = (event: QueuedEvent, token = OWN) => leaseByName(db, token, [idOf(event)]);
-const disable = (event: QueuedEvent, reason: 'owner' | 'gone' = 'owner') =>
+const lease = (event: CommittedEvent, token = OWN) => leaseById(db, token, [idOf(event)]);
+const disable = (event: CommittedEvent, reason: 'owner' | 'gone' = 'owner') =>
   db.transaction((tx) => disableEndpoint(tx, event.deliveries[0]!.endpointId, reason));
 
 /** A delivery with two failed attempts, which sleeps for five minutes. */
-async function asleep(): Promise<QueuedEvent> {
+async function asleep(): Promise<CommittedEvent> {
   const event = await leased();
   await record([made(event, { outcome: down })]);
   await record([made(event, { number: 2, outcome: down })]);
   return event;
 }
 /** A delivery whose ladder of one attempt is exhausted. */
-async function exhausted(): Promise<QueuedEvent> {
+async function exhausted(): Promise<CommittedEvent> {
   const event = await leased({ retryDelays: [] });
   await record([made(event, { outcome: down })]);
   return event;
 }
 /** The lease of this process has ended, and another process has leased the attempt. */
-async function overtake(event: QueuedEvent): Promise<void> {
+async function overtake(event: CommittedEvent): Promise<void> {
   await db.query('update queue set lease_token = null, lease_until = null where delivery_id = $1::uuid', [idOf(event)]);
   await lease(event, OTHER);
 }
 /** A sleeping or ended delivery whose manual retry is leased. @returns the attempt */
-async function retried(event: QueuedEvent, fields: Parameters<typeof made>[1] = {}): Promise<MadeAttempt> {
+async function retried(event: CommittedEvent, fields: Parameters<typeof made>[1] = {}): Promise<MadeAttempt> {
   await retry(event);
   const [row] = await lease(event);
   return made(event, { number: row!.number, trigger: 'manual', ...fields });
@@ -448,7 +447,7 @@ describe("a record writes its event's outbox", () => {
 describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
   const options = { workflows: 'retries-only' } as const;
   /** An event whose first delivery was leased before a recovery made another one, which is leased now. */
-  async function withMissing(): Promise<{ event: QueuedEvent; missing: MadeAttempt }> {
+  async function withMissing(): Promise<{ event: CommittedEvent; missing: MadeAttempt }> {
     const event = await leased({ retryDelays: [MINUTE] });
     const { id: endpointId } = await makeEndpoint(db, event.clientId);
     const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + MINUTE };
@@ -456,7 +455,7 @@ describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
       made: 1,
     });
     const [{ id: deliveryId } = { id: '' }] = await db.prisma.delivery.findMany({ where: { endpointId } });
-    const [row] = await leaseByName(db, OWN, [deliveryId]);
+    const [row] = await leaseById(db, OWN, [deliveryId]);
     return { event, missing: { attempt: row!, outcome: down } };
   }
 
@@ -488,7 +487,7 @@ describe('the record of many attempts', () => {
   });
 
   it('never deadlocks with the batches of other workers over the same events and deliveries', async () => {
-    const events: QueuedEvent[] = [];
+    const events: CommittedEvent[] = [];
     for (let i = 0; i < 15; i++) events.push(await leased({ endpoints: 4, retryDelays: Array(40).fill(0) }));
     const all = events.flatMap((event) => event.deliveries.map((_, of) => [event, of] as const));
     // Each worker has all deliveries, in its own order, and the number of each round.

@@ -42,7 +42,7 @@ type Scope = Awaited<ReturnType<typeof endpointWith>>['scope'];
 
 /** Makes an event as a change does. @returns the id of its delivery */
 async function change({ clientId }: Scope): Promise<string> {
-  const handover = recordingHandover({ leases: false, retryDelays: LADDER });
+  const handover = recordingHandover({ retryDelays: LADDER });
   const { id: transferId } = await makeTransfer(db, clientId);
   await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
   return handover.events[0]!.deliveries[0]!.deliveryId;
@@ -232,7 +232,7 @@ describe('a batch of a recovery', () => {
   it('makes missing deliveries only while the late line has room', async () => {
     const { scope } = await endpointWith(...Array<Status>(LATE_WAITING - 2).fill('failed'));
     await reset(scope, null, LATE_WAITING);
-    const handover = recordingHandover({ leases: false });
+    const handover = recordingHandover();
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
     for (let i = 0; i < 5; i++) {
       const { id: transferId } = await makeTransfer(db, scope.clientId);

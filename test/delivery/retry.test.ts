@@ -20,14 +20,14 @@ afterAll(() => db.drop());
 
 const MINUTE = 60_000;
 const LADDER = [0, 5 * MINUTE, 30 * MINUTE];
-const handover = recordingHandover({ retryDelays: LADDER, leases: false });
+const handover = recordingHandover({ retryDelays: LADDER });
 
 /** A delivery whose first attempt is queued. */
 async function queued(retryDelays: readonly number[] = LADDER) {
   const clientId = await makeClient(db);
   const { id: endpointId } = await makeEndpoint(db, clientId);
   const { id: transferId } = await makeTransfer(db, clientId);
-  const ownLadder = recordingHandover({ retryDelays, leases: false });
+  const ownLadder = recordingHandover({ retryDelays });
   await changeStatus(db, ownLadder, { transferId, to: 'PROCESSING', reason: null });
   const { eventId, deliveries } = ownLadder.events[0]!;
   return { clientId, endpointId, eventId, deliveryId: deliveries[0]!.deliveryId };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { skipWorkflowsLoop } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { makeOne } from '../support/attempt.js';
+import type { CommittedEvent } from '../support/committed-event.js';
 import { BY_OPERATOR as by } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -26,7 +26,7 @@ async function skipAll(): Promise<number> {
 const describeWorkflow = (id: string) => its.temporal.client.workflow.getHandle(id).describe();
 
 /** Three delivered events and one failed event, which no worker has started while Temporal was unavailable. */
-async function backlog(): Promise<{ delivered: QueuedEvent[]; failed: QueuedEvent }> {
+async function backlog(): Promise<{ delivered: CommittedEvent[]; failed: CommittedEvent }> {
   const delivered = [await attemptedEvent(its.db, 'succeeded')];
   for (let i = 0; i < 2; i++) delivered.push(await attemptedEvent(its.db, 'succeeded'));
   return { delivered, failed: await attemptedEvent(its.db, 'pending', delivered[0]!.clientId) };
@@ -47,7 +47,7 @@ describe('SkipWorkflows', () => {
   it('leaves a delivery that can be retried manually, and the retry gets a workflow', async () => {
     const { delivered } = await backlog();
     await skipAll();
-    const [event] = delivered as [QueuedEvent];
+    const [event] = delivered as [CommittedEvent];
     const { deliveryId } = event.deliveries[0]!;
     await retryDelivery(its.db, { queued: () => undefined }, { by, clientId: event.clientId, deliveryId });
     await makeOne(its.db, deliveryId);

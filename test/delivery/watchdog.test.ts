@@ -1,12 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { queueOverdue } from '../../src/delivery/queue.js';
 import { watchdog } from '../../src/delivery/watchdog.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import type { Periodic } from '../../src/platform/periodic.js';
 import { makeBacklog } from '../support/backlog.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers } from '../support/dispatcher.js';
 import { fakeSender } from '../support/factories.js';
@@ -40,19 +39,19 @@ function open(onQueued = () => {}, handle: Handle = db, log = silentLog): Period
   loop.start();
   return loop;
 }
-const idOf = ({ deliveries }: QueuedEvent) => deliveries[0]!.deliveryId;
+const idOf = ({ deliveries }: CommittedEvent) => deliveries[0]!.deliveryId;
 /** An event whose delivery has failed once, is overdue, and whose workflow has started. */
-async function overdue(by: number, outbox: 'done' | 'start' = 'done'): Promise<QueuedEvent> {
+async function overdue(by: number, outbox: 'done' | 'start' = 'done'): Promise<CommittedEvent> {
   const event = await attemptedEvent(db, 'pending');
   const nextAttemptAt = new Date(Date.now() - by);
   await db.prisma.delivery.update({ where: { id: idOf(event) }, data: { nextAttemptAt } });
   await db.prisma.event.update({ where: { id: event.eventId }, data: { outbox } });
   return event;
 }
-const outboxOf = async ({ eventId }: QueuedEvent) =>
+const outboxOf = async ({ eventId }: CommittedEvent) =>
   (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
-const queueOf = (event: QueuedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
-const statusOf = async (event: QueuedEvent) =>
+const queueOf = (event: CommittedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
+const statusOf = async (event: CommittedEvent) =>
   (await db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) } })).status;
 
 describe('the watchdog', () => {

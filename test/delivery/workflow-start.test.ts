@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeOne } from '../support/attempt.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { outcome, refusedBy } from '../support/factories.js';
 
@@ -13,11 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const rowOf = async ({ eventId }: QueuedEvent) => {
+const rowOf = async ({ eventId }: CommittedEvent) => {
   const { id, ...row } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
   return { eventId: id, ...row };
 };
-const startOf = async (event: QueuedEvent) => (await readStarts(db, [await rowOf(event)]))[0]!;
+const startOf = async (event: CommittedEvent) => (await readStarts(db, [await rowOf(event)]))[0]!;
 
 describe('what the workflow of an event starts with', () => {
   it('is the row of every delivery, as ids and host, and nothing else', async () => {

@@ -1,24 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
 import { ServiceError } from '@temporalio/client';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { leaseEvents, markDone, releaseEvents } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
-import { commitEvent } from '../support/committed-event.js';
+import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { waitFor } from '../support/wait-for.js';
 import { attemptedEvent, fakeTemporal, useStarters } from '../support/workflow-starter.js';
 
 const its = useStarters();
 
-const idOf = ({ deliveries }: QueuedEvent, of = 0) => deliveries[of]!.deliveryId;
-const handleOf = ({ eventId }: QueuedEvent) => its.temporal.client.workflow.getHandle(eventId);
-const describeWorkflow = (event: QueuedEvent) => handleOf(event).describe();
-const setOutbox = ({ eventId }: QueuedEvent, outbox: 'delivered' | 'start' | 'again') =>
+const idOf = ({ deliveries }: CommittedEvent, of = 0) => deliveries[of]!.deliveryId;
+const handleOf = ({ eventId }: CommittedEvent) => its.temporal.client.workflow.getHandle(eventId);
+const describeWorkflow = (event: CommittedEvent) => handleOf(event).describe();
+const setOutbox = ({ eventId }: CommittedEvent, outbox: 'delivered' | 'start' | 'again') =>
   its.db.prisma.event.update({ where: { id: eventId }, data: { outbox, leaseUntil: new Date() } });
-const signalsOf = async (event: QueuedEvent) =>
+const signalsOf = async (event: CommittedEvent) =>
   ((await handleOf(event).fetchHistory()).events ?? [])
     .map(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName)
     .filter(Boolean);
@@ -48,7 +47,9 @@ describe('the workflow starter', () => {
       Buffer.from(data!, 'base64').toString(),
     );
     expect(input).toContain('hooks.example.com');
-    for (const secret of [event.deliveries[0]!.url, event.deliveries[0]!.secretEnvelope, '"version"']) {
+    const { endpointId, url } = event.deliveries[0]!;
+    const { secretEnvelope } = await its.db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
+    for (const secret of [url, secretEnvelope!, '"version"']) {
       expect(history).not.toContain(secret);
       expect(input).not.toContain(secret);
     }
@@ -163,7 +164,7 @@ describe('the workflow starter', () => {
 
   it('divides the events among workers that read at the same moment', async () => {
     const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
-    const events: QueuedEvent[] = [{ clientId, ...first }];
+    const events: CommittedEvent[] = [{ clientId, ...first }];
     for (let i = 0; i < 60; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
     const workers = [fakeTemporal(), fakeTemporal(), fakeTemporal()];
     for (const { temporal } of workers) its.starters.open({ temporal });
@@ -237,7 +238,7 @@ describe('the workflow starter', () => {
   });
 
   it('gives way to a burst of attempts: two events a batch, delivered ones once a second', async () => {
-    const events: QueuedEvent[] = [];
+    const events: CommittedEvent[] = [];
     for (let i = 0; i < 20; i++) events.push(await attemptedEvent(its.db, i < 10 ? 'succeeded' : 'pending'));
     const at: number[] = [];
     const { temporal, asked } = fakeTemporal(() => void at.push(performance.now()));

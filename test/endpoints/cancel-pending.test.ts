@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { dropUndue, leaseByName, leaseHeads } from '../../src/delivery/queue.js';
+import { dropUndue, leaseById, leaseHeads } from '../../src/delivery/queue.js';
 import { recordAttempts } from '../../src/delivery/record.js';
 import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import {
@@ -110,7 +110,7 @@ describe('an endpoint with a backlog that is disabled', () => {
     await queueBacklog(db, endpoint.id);
     const { deliveryId } = (await queueOf(endpoint))[0]!;
     const token = newId();
-    const [leased] = await leaseByName(db, token, [deliveryId]);
+    const [leased] = await leaseById(db, token, [deliveryId]);
     await disable(endpoint);
     expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 3 });
     expect(await queueOf(endpoint)).toMatchObject([{ deliveryId, leaseToken: token }]);

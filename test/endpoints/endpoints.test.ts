@@ -15,7 +15,7 @@ import { recordingHandover } from '../support/recording-handover.js';
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-const handover = recordingHandover({ leases: false });
+const handover = recordingHandover();
 
 beforeAll(async () => {
   db = await createTestDatabase();

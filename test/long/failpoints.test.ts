@@ -84,7 +84,7 @@ test('returns 503 when the connection to Postgres dies in the commit, makes no c
 
 test('after-lease: delivers an event of an API process once when the worker that leased it dies', async () => {
   const transferId = await mortal.makeTransfer();
-  const elsewhere = recordingHandover({ leases: false });
+  const elsewhere = recordingHandover();
   await mortal.dieAndBegin(['after-lease', 1], () =>
     changeStatus(mortal.database, elsewhere, { transferId, to: 'PROCESSING', reason: null }),
   );

@@ -69,7 +69,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     PORT: '0',
     ...options.env,
   });
-  const handover = recordingHandover({ retryDelays: config.retryDelays, leases: false });
+  const handover = recordingHandover({ retryDelays: config.retryDelays });
   const dependencies: AppDependencies = {
     config,
     database,

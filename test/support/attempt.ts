@@ -1,13 +1,13 @@
-import { type LeasedRow, leaseByName } from '../../src/delivery/queue.js';
+import { type LeasedRow, leaseById } from '../../src/delivery/queue.js';
 import { type RecordedAttempt, recordAttempts } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { outcome } from './factories.js';
 
-/** Leases a queued attempt by name, as a dispatcher does. @throws if it is not free in the queue */
+/** Leases a queued attempt by id, as a dispatcher does. @throws if it is not free in the queue */
 export async function lease(db: Handle, deliveryId: string, token = newId()): Promise<LeasedRow & { token: string }> {
-  const [leased] = await leaseByName(db, token, [deliveryId]);
+  const [leased] = await leaseById(db, token, [deliveryId]);
   if (!leased) throw new Error('the attempt is not free in the queue');
   return { ...leased, token };
 }

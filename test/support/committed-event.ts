@@ -1,12 +1,30 @@
-import type { QueuedEvent } from '../../src/delivery/handover.js';
-import type { Database } from '../../src/platform/database/database.js';
+import type { LeasedAttempt, QueuedEvent } from '../../src/delivery/handover.js';
+import { leaseById } from '../../src/delivery/queue.js';
+import type { Database, Handle } from '../../src/platform/database/database.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { makeClient, makeEndpoint, makeTransfer } from './factories.js';
 import { LADDER } from './run-workflow.js';
 
+/** A committed event, with what its attempts send. */
+export interface CommittedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body'> {
+  deliveries: Pick<LeasedAttempt, 'deliveryId' | 'endpointId' | 'maxConcurrency' | 'url'>[];
+}
+
+/** Reads what the attempts of an event send. */
+export async function readCommitted(
+  db: Handle,
+  { eventId, clientId, deliveries }: QueuedEvent,
+): Promise<CommittedEvent> {
+  const { body } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
+  const ids = deliveries.map(({ endpointId }) => endpointId);
+  const endpoints = await db.prisma.endpoint.findMany({ where: { id: { in: ids } } });
+  const urlOf = (id: string) => endpoints.find((endpoint) => endpoint.id === id)!.url;
+  return { eventId, clientId, body, deliveries: deliveries.map((one) => ({ ...one, url: urlOf(one.endpointId) })) };
+}
+
 /**
  * Commits an event with a delivery for each endpoint of the client, of which it makes `endpoints`. The attempts are free
- * in the queue, or leased to the process `token`, except those at the endpoints `full`.
+ * in the queue, or leased to the process `token`.
  */
 export async function commitEvent(
   db: Database,
@@ -14,24 +32,25 @@ export async function commitEvent(
     clientId?: string;
     endpoints?: number;
     token?: string;
-    full?: readonly string[];
     url?: string;
     retryDelays?: readonly number[];
   } = {},
-): Promise<QueuedEvent> {
-  const { endpoints = 1, token, full = [], url, retryDelays = LADDER } = options;
+): Promise<CommittedEvent> {
+  const { endpoints = 1, token, url, retryDelays = LADDER } = options;
   const clientId = options.clientId ?? (await makeClient(db));
   for (let i = 0; i < endpoints; i++) await makeEndpoint(db, clientId, url ? { url } : {});
   const transfer = await makeTransfer(db, clientId);
   const events: QueuedEvent[] = [];
   const handover = {
     retryDelays,
-    lease: () => (token ? { token, full } : null),
     committed: (event: QueuedEvent) => void events.push(event),
     queued: () => undefined,
   };
   await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
-  return events[0]!;
+  const event = events[0]!;
+  const ids = event.deliveries.map(({ deliveryId }) => deliveryId);
+  if (token) await leaseById(db, token, ids);
+  return readCommitted(db, event);
 }
 
 /** Commits so many events of one client with one endpoint, oldest first. */
@@ -39,7 +58,7 @@ export async function commitEvents(
   db: Database,
   count: number,
   options: Parameters<typeof commitEvent>[1] = {},
-): Promise<QueuedEvent[]> {
+): Promise<CommittedEvent[]> {
   const events = [await commitEvent(db, options)];
   while (events.length < count) {
     events.push(await commitEvent(db, { ...options, clientId: events[0]!.clientId, endpoints: 0 }));

@@ -1,7 +1,7 @@
+import type { CommittedEvent } from './committed-event.js';
 import './quiet-temporal.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createDeliverActivities } from '../../activities/deliver.js';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import type { Sender } from '../../src/delivery/sender/send.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import type { DeliverRequest, DeliveryProgress } from '../../workflows/deliver-event.input.js';
@@ -29,7 +29,7 @@ export function createTestActivities(db: TestDatabase) {
 }
 
 /** The request of a workflow that knows of no attempt at the event's first delivery. */
-export function deliverRequest(event: QueuedEvent, fields: Partial<DeliverRequest> = {}): DeliverRequest {
+export function deliverRequest(event: CommittedEvent, fields: Partial<DeliverRequest> = {}): DeliverRequest {
   const { eventId, clientId, deliveries } = event;
   const { deliveryId, endpointId: webhookId, url } = deliveries[0]!;
   return { eventId, deliveryId, clientId, webhookId, host: new URL(url).host, attemptCount: 0, ...fields };

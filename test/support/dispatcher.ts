@@ -85,10 +85,10 @@ export function createTestDispatchers(db: TestDatabase) {
         slots,
         recorder,
         token,
-        /** Commits an event as this process does: the insert leases its attempts if slots are free. */
+        /** Commits an event as this process does: it leases the attempts by their ids if slots are free. */
         async commit(given: Parameters<typeof commitEvent>[1] = {}) {
           const { retryDelays } = dispatcher;
-          const event = await commitEvent(db, { retryDelays, ...dispatcher.lease(), ...given });
+          const event = await commitEvent(db, { retryDelays, ...given });
           dispatcher.committed(event);
           return event;
         },

@@ -1,13 +1,13 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { createDeliverActivities } from '../../activities/deliver.js';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { Recorder } from '../../src/delivery/record.js';
 import { resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import type { Sender, SendOutcome } from '../../src/delivery/sender/send.js';
 import { newId } from '../../src/platform/ids.js';
 import { type DeliverRequest, TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import type { CommittedEvent } from './committed-event.js';
 import { createTestDatabase } from './database.js';
 import { createTestAttempts, createTestDispatchers } from './dispatcher.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from './factories.js';
@@ -60,13 +60,13 @@ export async function startLadder() {
   });
   const running = worker.run();
 
-  const read = ({ deliveries }: QueuedEvent) =>
+  const read = ({ deliveries }: CommittedEvent) =>
     db.prisma.delivery.findUniqueOrThrow({
       where: { id: deliveries[0]!.deliveryId },
       include: { attempts: { orderBy: { number: 'asc' } } },
     });
   /** Waits until the event's workflow knows the rows. */
-  const untilKnown = ({ eventId }: QueuedEvent) =>
+  const untilKnown = ({ eventId }: CommittedEvent) =>
     waitFor('the workflow to be told', async () => {
       starter.request();
       const { outbox } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
@@ -74,10 +74,10 @@ export async function startLadder() {
       const { raw, status } = await env.client.workflow.getHandle(eventId).describe();
       return status.name !== 'RUNNING' || !raw.pendingWorkflowTask;
     });
-  const untilAttempts = (event: QueuedEvent, count: number) =>
+  const untilAttempts = (event: CommittedEvent, count: number) =>
     waitFor(`attempt ${count}`, async () => (await read(event)).attemptCount === count);
   /** An event whose first attempts the dispatcher makes. The endpoint is new, or that of `clientId`. */
-  const begin = async (clientId?: string, retryDelays: readonly number[] = LADDER): Promise<QueuedEvent> => {
+  const begin = async (clientId?: string, retryDelays: readonly number[] = LADDER): Promise<CommittedEvent> => {
     await follow();
     return commit({ retryDelays, ...(clientId && { clientId, endpoints: 0 }) });
   };
@@ -98,18 +98,18 @@ export async function startLadder() {
     },
     begin,
     /** An event with two failed attempts, whose workflow sleeps before the third. */
-    async fallAsleep(clientId?: string, retryDelays?: readonly number[]): Promise<QueuedEvent> {
+    async fallAsleep(clientId?: string, retryDelays?: readonly number[]): Promise<CommittedEvent> {
       const event = await begin(clientId, retryDelays);
       await untilAttempts(event, 2);
       await untilKnown(event);
       return event;
     },
-    async retry({ deliveries, clientId }: QueuedEvent): Promise<void> {
+    async retry({ deliveries, clientId }: CommittedEvent): Promise<void> {
       await follow();
       await retryDelivery(db, dispatcher, { by, clientId, deliveryId: deliveries[0]!.deliveryId });
     },
     /** Begins the ladder again, as a recovery does. */
-    async recover({ deliveries, clientId }: QueuedEvent, retryDelays: readonly number[]): Promise<void> {
+    async recover({ deliveries, clientId }: CommittedEvent, retryDelays: readonly number[]): Promise<void> {
       await follow();
       const { endpointId } = deliveries[0]!;
       const scope = { clientId, endpointId, since: 0, until: Date.now() + DAY };
@@ -117,14 +117,14 @@ export async function startLadder() {
       dispatcher.poll();
     },
     read,
-    endpointOf: ({ deliveries }: QueuedEvent) =>
+    endpointOf: ({ deliveries }: CommittedEvent) =>
       db.prisma.endpoint.findUniqueOrThrow({ where: { id: deliveries[0]!.endpointId } }),
-    triggers: async (event: QueuedEvent) => (await read(event)).attempts.map(({ trigger }) => trigger),
-    attemptsOf: ({ eventId }: QueuedEvent) => madeAt.get(eventId) ?? [],
+    triggers: async (event: CommittedEvent) => (await read(event)).attempts.map(({ trigger }) => trigger),
+    attemptsOf: ({ eventId }: CommittedEvent) => madeAt.get(eventId) ?? [],
     untilAttempts,
     untilKnown,
     /** Waits until the event's workflow has ended with the present state of the rows. */
-    async untilEnded(event: QueuedEvent): Promise<void> {
+    async untilEnded(event: CommittedEvent): Promise<void> {
       await untilKnown(event);
       await waitFor('the end of the workflow', async () => {
         const { status } = await env.client.workflow.getHandle(event.eventId).describe();

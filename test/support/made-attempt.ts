@@ -1,11 +1,11 @@
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import type { MadeAttempt } from '../../src/delivery/record.js';
+import type { CommittedEvent } from './committed-event.js';
 import { outcome } from './factories.js';
 
 type Fields = Partial<MadeAttempt['attempt']> & { outcome?: MadeAttempt['outcome']; of?: number };
 
 /** An attempt that was made at a delivery of the event, its first one by default: attempt 1 of the ladder, with a 204. */
-export function madeAttempt(event: QueuedEvent, { outcome: made = outcome(), of = 0, ...fields }: Fields = {}) {
+export function madeAttempt(event: CommittedEvent, { outcome: made = outcome(), of = 0, ...fields }: Fields = {}) {
   const { deliveryId, url } = event.deliveries[of]!;
   const first = { number: 1, trigger: 'schedule' } as const;
   return { attempt: { eventId: event.eventId, deliveryId, url, ...first, ...fields }, outcome: made };

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 import type { Client } from '@temporalio/client';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { shareWaiting } from '../../src/delivery/waiting.js';
 import { type WorkflowStarterOptions, workflowStarter } from '../../src/delivery/workflow-starter.js';
 import type { Periodic } from '../../src/platform/periodic.js';
 import { makeOne } from './attempt.js';
-import { commitEvent } from './committed-event.js';
+import { type CommittedEvent, commitEvent } from './committed-event.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { outcome, refusedBy } from './factories.js';
 import { silentLog } from './silent-log.js';
@@ -31,7 +30,7 @@ export function useStarters() {
 /** Workflow starters on `db`; `stop` ends them and empties queue and outbox. */
 export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOptions['temporal']) {
   const opened: Periodic[] = [];
-  const outboxOf = async ({ eventId }: QueuedEvent) =>
+  const outboxOf = async ({ eventId }: CommittedEvent) =>
     (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
   return {
     /** Opens a starter, as in a separate process, and starts it. */
@@ -51,7 +50,7 @@ export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOp
     },
     outboxOf,
     /** Waits until the event's workflow has been started and the event is marked. */
-    done: (event: QueuedEvent) => waitFor('the event to be marked', async () => (await outboxOf(event)) === 'done'),
+    done: (event: CommittedEvent) => waitFor('the event to be marked', async () => (await outboxOf(event)) === 'done'),
     async stop(): Promise<void> {
       for (const starter of opened.splice(0)) await starter.stop();
       await db.query('delete from queue', []);
@@ -104,7 +103,7 @@ export async function attemptedEvent(
   db: TestDatabase,
   status: 'succeeded' | 'pending',
   clientId?: string,
-): Promise<QueuedEvent> {
+): Promise<CommittedEvent> {
   const event = await commitEvent(db, { retryDelays: [300_000], ...(clientId ? { clientId, endpoints: 0 } : {}) });
   await makeOne(db, event.deliveries[0]!.deliveryId, status === 'succeeded' ? outcome() : refusedBy(503));
   return event;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { updateEndpoint } from '../../src/endpoints/endpoints.js';
+import type { CommittedEvent } from '../support/committed-event.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { LADDER } from '../support/run-workflow.js';
@@ -21,14 +21,14 @@ beforeEach(() => {
 });
 
 /** Waits until a 410, which is recorded first, has disabled the event's endpoint. */
-const untilGone = (event: QueuedEvent) =>
+const untilGone = (event: CommittedEvent) =>
   waitFor('the endpoint to be disabled', async () => !(await ladder.endpointOf(event)).enabled);
 
 /**
  * Expects these waits between the attempts, each with up to a minute for the workflow's tasks, which are not skipped. A
  * manual retry shortens the wait after it by the seconds before it.
  */
-function expectWaits(event: QueuedEvent, waits: readonly number[]): void {
+function expectWaits(event: CommittedEvent, waits: readonly number[]): void {
   const at = ladder.attemptsOf(event);
   const measured = at.slice(1).map((time, i) => time - at[i]!);
   expect(measured.map((wait, i) => wait >= waits[i]! - 10_000 && wait < waits[i]! + MINUTE)).toEqual(

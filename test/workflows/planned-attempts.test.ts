@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
 import { getDeliveryWithAttempts } from '../../src/reports/read-deliveries.js';
+import type { CommittedEvent } from '../support/committed-event.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { pick, seededRandom } from '../support/random.js';
 import { LADDER } from '../support/run-workflow.js';
@@ -30,7 +30,7 @@ function randomLadder(): number[] {
 }
 
 /** The planned attempts as [number, ms after the attempt before], read now. */
-async function readPlan({ deliveries }: QueuedEvent): Promise<[number: number, wait: number][]> {
+async function readPlan({ deliveries }: CommittedEvent): Promise<[number: number, wait: number][]> {
   await ladder.follow();
   const { attempts, planned } = await getDeliveryWithAttempts(ladder.db, null, deliveries[0]!.deliveryId);
   const last = attempts.at(-1);
@@ -39,7 +39,7 @@ async function readPlan({ deliveries }: QueuedEvent): Promise<[number: number, w
 }
 
 /** Expects the attempts after a plan was read: its waits, with up to a minute for the workflow's tasks. */
-function expectPlanKept(event: QueuedEvent, plan: readonly [number, number][]): void {
+function expectPlanKept(event: CommittedEvent, plan: readonly [number, number][]): void {
   const at = ladder.attemptsOf(event);
   expect(plan.at(-1)?.[0]).toBe(at.length);
   for (const [number, wait] of plan.filter(([number]) => number > 1)) {

@@ -80,18 +80,13 @@ export class Model {
     return until === null || until <= this.now || until > this.now + OTHER_CLOCK;
   }
 
-  /** – → P·Q, leased to `token` where the producer has a dispatcher */
-  event(
-    id: string,
-    deliveries: readonly Keys[],
-    made: { at: number; ladder: readonly number[]; token: string | null },
-  ): void {
+  /** – → P·Q */
+  event(id: string, deliveries: readonly Keys[], made: { at: number; ladder: readonly number[] }): void {
     const outbox = deliveries.length > 0 ? 'attempt' : 'delivered';
     this.events.set(id, { id, outbox, leaseUntil: this.now, follows: null, isKnown: false, isLost: false });
     for (const keys of deliveries) {
       this.#add(keys, id, { ladder: made.ladder, nextAt: made.at, recovered: false });
       this.#queue(this.get(keys.id), 'fresh', 'schedule', this.now);
-      if (made.token) this.lease(keys.id, made.token);
     }
   }
 

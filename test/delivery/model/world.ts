@@ -14,7 +14,7 @@ import {
   freeExpired,
   giveBack,
   type LeasedRow,
-  leaseByName,
+  leaseById,
   leaseHeads,
   leaseOfEndpoints,
   queueDue,
@@ -161,7 +161,7 @@ export class World {
         return this.#took(token, leased);
       }
       case 'byName':
-        return delivery !== undefined && this.#byName(token, delivery);
+        return delivery !== undefined && this.#byId(token, delivery);
       case 'giveBack':
         if (!job) return false;
         await this.#giveBack(job);
@@ -351,7 +351,6 @@ export class World {
     let event: QueuedEvent | undefined;
     const handover = {
       retryDelays: ladder,
-      lease: () => (token ? { token, full: [] } : null),
       committed: (committed: QueuedEvent) => {
         event = committed;
       },
@@ -363,23 +362,15 @@ export class World {
     const added = deliveries.map(({ deliveryId, endpointId }) => ({ id: deliveryId, endpointId }));
     const active = [...model.endpoints.values()].filter((endpoint) => endpoint.active).map(({ id }) => id);
     expect(added.map(({ endpointId }) => endpointId).sort()).toEqual(active.sort());
-    model.event(eventId, added, { at: timeOf(eventId), ladder, token });
+    model.event(eventId, added, { at: timeOf(eventId), ladder });
     if (!token) return true;
-    const first = { line: 'fresh', number: 1, trigger: 'schedule', isDue: true } as const;
-    const { clientId, body, traceparent } = event;
-    for (const { leasedUntil, ...delivery } of deliveries) {
-      expect(leasedUntil).not.toBeNull();
-      this.#keep(token, {
-        ...first,
-        ...delivery,
-        leasedUntil,
-        eventId,
-        clientId,
-        body,
-        traceparent,
-      });
-    }
-    return true;
+    const leased = await leaseById(
+      db,
+      token,
+      added.map(({ id }) => id),
+    );
+    expect(ids(leased).sort()).toEqual(added.map(({ id }) => id).sort());
+    return this.#took(token, leased);
   }
 
   /** The free rows of each line of the endpoints, in the order of their turns. */
@@ -437,8 +428,8 @@ export class World {
     this.#jobs.push({ token, deliveryId, number, trigger, row, leasedAt: this.#elapsed });
   }
 
-  async #byName(token: string, { id, queued }: ModelDelivery): Promise<true> {
-    const rows = await leaseByName(this.db, token, [id]);
+  async #byId(token: string, { id, queued }: ModelDelivery): Promise<true> {
+    const rows = await leaseById(this.db, token, [id]);
     expect(ids(rows)).toEqual(queued && this.model.isFree(queued.until) ? [id] : []);
     return this.#took(token, rows);
   }
@@ -449,9 +440,9 @@ export class World {
     if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token, toTime(leasedUntil));
   }
 
-  /** A worker leases a delivery by name, makes the attempt and records it. */
+  /** A worker leases a delivery by id, makes the attempt and records it. */
   async #make(token: string, delivery: ModelDelivery, answer: Answer, b: number): Promise<boolean> {
-    await this.#byName(token, delivery);
+    await this.#byId(token, delivery);
     const leased = this.#jobs.find((one) => one.token === token && one.deliveryId === delivery.id);
     return !leased || this.#attempt(leased, answer, b);
   }
@@ -574,7 +565,7 @@ export class World {
     const work = async (tx: Handle) => {
       if (made[0]) await recordAttempts(tx, this.#options(made[0].job.token), made.map(attemptOf));
       await queueDue(tx, [id], 0);
-      await leaseByName(tx, token, [id]);
+      await leaseById(tx, token, [id]);
       if (endpointId) await disableEndpoint(tx, endpointId, 'owner');
       throw new Error('refused');
     };
@@ -646,7 +637,7 @@ export class World {
     expect(row).toMatchObject({ status: d.status, attemptCount: d.count, wait });
     expect(toTime(row?.nextAttemptAt ?? null)).toBe(d.nextAt);
     model.look(d.id);
-    if (d.status === 'pending' && wait !== null && wait <= early) await this.#byName(token, d);
+    if (d.status === 'pending' && wait !== null && wait <= early) await this.#byId(token, d);
     return true;
   }
 

@@ -16,9 +16,9 @@ const BATCH = 30;
 /** Names change after 128 runs: with 3,840 rows. */
 const BATCHES = 140;
 
-/** The process that makes the attempts, and whose inserts lease them. */
+/** The process that makes the attempts. */
 const TOKEN = newId();
-const handover = { lease: () => ({ token: TOKEN, full: [] }), retryDelays: [0] };
+const handover = { retryDelays: [0] };
 
 let db: TestDatabase;
 let client: pg.Client;
