@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { QueuedAt } from '../src/delivery/handover.js';
-import {
-  countRunning,
-  deliverMissing,
-  resetForRecovery,
-  roomInLateLine,
-  untilAppended,
-} from '../src/delivery/recoveries.js';
-import { endStarted, keepStarted } from '../src/delivery/workflow-starts.js';
+import { countRunning, untilAppended } from '../src/delivery/recoveries.js';
+import { endRecovery, queueNext, recoveryOf } from '../src/delivery/recovery-progress.js';
+import { keepStarted } from '../src/delivery/workflow-starts.js';
 import type { Handle } from '../src/platform/database/database.js';
 import { failpoint } from '../src/platform/failpoints.js';
-import { NIL_ID } from '../src/platform/ids.js';
 import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import type { RecoveryActivities, RecoveryPosition } from '../workflows/recover-endpoint.js';
 
@@ -35,6 +29,7 @@ export function createRecoveryActivities(
   return {
     async recoverBatch({ workflowId, clientId, webhookId: endpointId, since, until, includeMissing, from }) {
       await keepStarted(database, workflowId);
+      const recoveryId = recoveryOf(workflowId);
       const { phase } = from;
       const isMissing = phase === 'missing';
       const limit = Math.floor(BATCH / (await countRunning(database, clientId)));
@@ -44,26 +39,20 @@ export function createRecoveryActivities(
       let recovered = 0;
       // A batch without a missing event, and a line without room, are no end.
       do {
-        const room = await roomInLateLine(database, endpointId, limit);
-        if (room === 0) {
-          after ??= NIL_ID;
-          await sleep(PAUSE);
-          continue;
+        const part = { clientId, endpointId, since, until, after, limit, retryDelays };
+        const queued = await queueNext(database, recoveryId, isMissing, part);
+        if (queued === undefined) {
+          await endRecovery(database, recoveryId);
+          return { recovered: 0, next: null };
         }
-        const part = { clientId, endpointId, since, until, after, limit: room, retryDelays };
-        if (isMissing) {
-          ({ made: recovered, after } = await deliverMissing(database, part));
-        } else {
-          const ids = await resetForRecovery(database, part);
-          recovered = ids.length;
-          after = ids.at(-1) ?? null;
-        }
+        ({ recovered, after } = queued);
+        if (recovered === 0 && after !== null) await sleep(PAUSE);
       } while (recovered === 0 && after !== null && performance.now() < deadline);
       failpoint(isMissing ? 'after-missing-made' : 'after-requeued');
       if (isMissing) metrics.missingDelivered(recovered);
       if (recovered > 0) onQueued({ clientId, endpointId, maxConcurrency: null });
       const next = nextOf({ phase, after }, includeMissing);
-      if (next === null) await endStarted(database, workflowId);
+      if (next === null) await endRecovery(database, recoveryId);
       return { recovered, next };
     },
   };

@@ -5,14 +5,16 @@ export interface PathIds {
   delivery: string;
   transfer: string;
   check: string;
+  recovery: string;
 }
 
 /** `'/console/events/{id}'` → `'/console/events/019a…'`, and so on for each resource. */
-export function fillPath(path: string, { endpoint, event, delivery, transfer, check }: PathIds): string {
+export function fillPath(path: string, { endpoint, event, delivery, transfer, check, recovery }: PathIds): string {
   const id = path.includes('/events/') ? event : path.includes('/transfers/') ? transfer : delivery;
   return path
     .replace('{webhookId}', endpoint)
     .replace('checks/{id}', `checks/${check}`)
+    .replace('recoveries/{id}', `recoveries/${recovery}`)
     .replace('{id}', id)
     .replace('{number}', '1');
 }

@@ -7,6 +7,7 @@ import { addDeliveries } from './deliveries.js';
 import { addEndpoints } from './endpoints.js';
 import { addKeys } from './keys.js';
 import { addReceiver } from './receiver.js';
+import { addRecoveries } from './recoveries.js';
 import { addTransfers } from './transfers.js';
 
 export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>;
@@ -46,7 +47,7 @@ export function createCli(roles: RoleLoaders): Command {
     .description('apply the database migrations and prepare the Temporal namespace; safe to run concurrently')
     .option('--database-only', 'leave Temporal as it is, if others administer its namespace')
     .does(async () => (await import('./actions/deployment.js')).migrateAll);
-  const groups = [addClients, addTransfers, addEndpoints, addDeliveries, addKeys, addAudit, addReceiver];
+  const groups = [addClients, addTransfers, addEndpoints, addRecoveries, addDeliveries, addKeys, addAudit, addReceiver];
   for (const add of groups) add(program);
   program
     .command('doctor')

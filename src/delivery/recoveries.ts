@@ -22,7 +22,12 @@ export type RecoveryScope = RecoveryRange & { clientId: string; endpointId: stri
 /** What a recovery does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
 export type RecoverySize = Pick<RecoverEndpointInput, 'count' | 'missing'>;
 
+/** `id` null: there is nothing to recover. */
+export type StartedRecovery = RecoverySize & { id: string | null };
+
 const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
+/** The id of a recovery's workflow is this and the id of the recovery. */
+export const RECOVERY_WORKFLOW = 'recover-';
 /** Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost. */
 const RENEWED_WITHIN = 180;
 
@@ -47,16 +52,15 @@ type Recovery = Omit<RecoveryRequest, 'until'> & RecoveryRange;
  * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
  * recover_limit_reached | statement_limit_reached | unavailable
  */
-export async function recoverEndpoint(tx: Handle, { until, ...asked }: RecoveryRequest): Promise<RecoverySize> {
+export async function recoverEndpoint(tx: Handle, { until, ...asked }: RecoveryRequest): Promise<StartedRecovery> {
   const request: Recovery = { ...asked, until: until ?? (await readClock(tx)) };
   // The limits come before the count, which is expensive. No transaction waits for another request's count.
   await admit(tx, request);
   const size = await measure(tx, request);
-  if (size.count + size.missing === 0) return size;
+  if (size.count + size.missing === 0) return { id: null, ...size };
   await lockInTransaction(tx, `recoveries of ${request.clientId}`);
   const url = await admit(tx, request);
-  await begin(tx, request, size, hostOf(url));
-  return size;
+  return { id: await begin(tx, request, size, hostOf(url)), ...size };
 }
 
 /** @returns the endpoint's URL */
@@ -77,13 +81,17 @@ function measure(tx: Handle, request: Recovery): Promise<RecoverySize> {
   });
 }
 
-async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: string): Promise<void> {
+/** @returns the id of the recovery */
+async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: string): Promise<string> {
   const { by, clientId, endpointId, since, until, includeMissing } = request;
   const recoveryId = newId();
+  const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
+  const ids = [recoveryId, clientId, endpointId];
+  await tx.query(BEGIN, [...ids, times.since, times.until, includeMissing, size.count, size.missing]);
   await limit.consume(tx, endpointId);
   const input = { clientId, webhookId: endpointId, host, since, until, includeMissing, ...size };
   await enqueueWorkflow(tx, {
-    workflowId: `recover-${recoveryId}`,
+    workflowId: `${RECOVERY_WORKFLOW}${recoveryId}`,
     type: 'recoverEndpoint',
     taskQueue: TASK_QUEUE,
     clientId,
@@ -92,10 +100,15 @@ async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: st
     summary: `recover ${size.count + size.missing} deliveries → ${host}`,
     renewedWithin: RENEWED_WITHIN,
   });
-  const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
   const details = { client_id: clientId, recover: recoveryId, ...times, include_missing: includeMissing, ...size };
   await recordAudit(tx, { ...by, action: 'endpoints.recover', target: endpointId, details });
+  return recoveryId;
 }
+
+/** The times are Postgres's clock. */
+const BEGIN = `
+insert into recoveries (id, client_id, endpoint_id, since, until, include_missing, count, missing)
+values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::timestamptz, $6::boolean, $7::int, $8::int)`;
 
 /** Number of running recoveries of a client, at least 1. They share the client's rate. */
 export async function countRunning(db: Handle, clientId: string): Promise<number> {

@@ -79,11 +79,6 @@ export async function keepStarted(db: Handle, workflowId: string): Promise<void>
   await db.query(`update workflow_starts set ${KEPT} where workflow_id = $1`, [workflowId]);
 }
 
-/** Called by the last activity of a workflow: it is not needed any more. */
-export async function endStarted(db: Handle, workflowId: string): Promise<void> {
-  await db.query('delete from workflow_starts where workflow_id = $1', [workflowId]);
-}
-
 /** The workflows of a type that were never started; counts up to `limit`. */
 export async function countWaiting(db: Handle, type: WorkflowStart['type'], limit: number): Promise<number> {
   const [row] = await db.query<{ count: number }>(COUNT, [type, limit]);

@@ -41,10 +41,7 @@ export async function registerEndpoint(
   return atomically(db, async (tx) => {
     // A client's registrations run one at a time, so that two concurrent ones cannot exceed the limit.
     await lockInTransaction(tx, `endpoints of ${clientId}`);
-    const count = await tx.prisma.endpoint.count({ where: { clientId, deletedAt: null } });
-    if (count >= rules.maxEndpoints) {
-      throw new Refusal('endpoint_limit_reached', `A client may have ${rules.maxEndpoints} webhook endpoints.`);
-    }
+    await refuseBeyondLimit(tx, rules.maxEndpoints, clientId, url);
     const endpoint = await tx.prisma.endpoint.create({
       data: {
         id,
@@ -66,6 +63,21 @@ export async function registerEndpoint(
     await recordAudit(tx, { ...by, action: 'endpoints.create', target: id, details });
     return endpoint;
   });
+}
+
+/**
+ * A client at its limit may register one more endpoint at the URL of an enabled one, so that it can switch to a new
+ * secret without an interruption.
+ */
+async function refuseBeyondLimit(tx: Handle, limit: number, clientId: string, url: string): Promise<void> {
+  const active = { clientId, deletedAt: null };
+  const count = await tx.prisma.endpoint.count({ where: active });
+  if (count < limit) return;
+  if (count === limit && (await tx.prisma.endpoint.findFirst({ where: { ...active, enabled: true, url } }))) return;
+  throw new Refusal(
+    'endpoint_limit_reached',
+    `A client may have ${limit} webhook endpoints, and one more while it switches the secret of an enabled one.`,
+  );
 }
 
 /** Lists the endpoints of a client, or of all clients for the operator, with an id below `before`, newest first. */

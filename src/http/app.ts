@@ -26,6 +26,7 @@ import { addDocuments } from './routes/documents.js';
 import { endpointRoutes } from './routes/endpoints.js';
 import { eventRoutes } from './routes/events.js';
 import { receiverCheckRoutes } from './routes/receiver-checks.js';
+import { recoveryRoutes } from './routes/recoveries.js';
 import { operatorTransferRoutes, statusRoutes, transferRoutes } from './routes/transfers.js';
 
 /**
@@ -111,6 +112,7 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     operatorTransferRoutes,
     statusRoutes,
     consoleSessionRoutes,
+    recoveryRoutes,
     receiverCheckRoutes,
   ].flatMap((routes) => routes(dependencies));
 }

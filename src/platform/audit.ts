@@ -45,6 +45,7 @@ export type Action =
   | 'endpoints.enable'
   | 'endpoints.check'
   | 'endpoints.recover'
+  | 'endpoints.cancel-recovery'
   // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
   | 'transfers.expire'

@@ -33,6 +33,7 @@ const MEANINGS = {
     endpoint_changed: 'The webhook endpoint was changed after the console showed this form; reload it before you save.',
     recover_in_progress:
       'A recovery of this endpoint is running, or the client already has two running; wait until one ends.',
+    recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
     check_in_progress: `A check of this endpoint is running, or the client already has ${LIMITS.checksAtOnce.amount} running; wait until one ends.`,
     secret_erased: 'The webhook endpoint was deleted, and its secret erased.',
     idempotency_key_in_use: 'The first request with this key is still running; repeat the request after `Retry-After`.',
@@ -52,7 +53,8 @@ const MEANINGS = {
     blocked_address: 'The service does not deliver to this address; use a public one.',
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
-    endpoint_limit_reached: 'The client has the maximum number of webhook endpoints; delete one first.',
+    endpoint_limit_reached:
+      'The client has the maximum number of webhook endpoints; delete one first. One more is accepted at the URL of an enabled one, to switch its secret.',
     idempotency_key_reused: 'This key was used for another request in the last 24 hours.',
   },
   429: {

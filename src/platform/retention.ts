@@ -68,6 +68,8 @@ const EXPIRED = {
   console_codes: `expires_at < now()`,
   /** The transfers stay. No activity runs again a day after the last step. */
   sandbox_transfers: `ended_at < now() - interval '24 hours'`,
+  /** Recoveries that have ended. */
+  recoveries: `finished_at < now() - $2::bigint * interval '1 millisecond'`,
   /** Checks of receivers with their cases. */
   receiver_checks: `started_at < now() - interval '24 hours'`,
   /** Workers that were killed. */

@@ -73,5 +73,8 @@ export const CHECK_CASE_NAMES = Object.keys(CHECK_CASES) as [CheckCase, ...Check
 export const CHECK_RESULTS = ['passed', 'failed'] as const;
 export type CheckResult = (typeof CHECK_RESULTS)[number];
 
+/** The states of a recovery. */
+export const RECOVERY_STATUSES = ['running', 'completed', 'cancelled'] as const;
+
 /** The states of a check. */
 export const CHECK_STATUSES = ['running', ...CHECK_RESULTS] as const;

@@ -23,6 +23,28 @@ beforeEach(async () => {
   await makeEvent(database, clientId, at + 1);
 });
 
+const recoveries = (...args: string[]) => runCommand(['recoveries', ...args], { DATABASE_URL: database.url.reveal() });
+
+describe('`recoveries`', () => {
+  it('lists and cancels a recovery without Temporal, once, and leaves an audit entry', async () => {
+    const { id } = JSON.parse((await recover(webhookId, '--since', '3h', '--json')).stdout);
+    const listed = JSON.parse((await recoveries('list', '--endpoint', webhookId, '--json')).stdout);
+    const running = { id, webhookId, client_id: clientId, count: 1, missing: 0, started: 0, status: 'running' };
+    expect(listed).toMatchObject([running]);
+    expect((await recoveries('cancel', id)).stdout).toBe(`recovery ${id} is cancelled; it queued 0 of 1\n`);
+    const again = await recoveries('cancel', id);
+    expect([again.code, again.stderr]).toEqual([1, 'The recovery is cancelled; there is nothing to cancel.\n']);
+    expect(await database.prisma.workflowStart.count({ where: { endpointId: webhookId } })).toBe(0);
+    const [entry] = await database.prisma.auditEntry.findMany({ where: { action: 'endpoints.cancel-recovery' } });
+    expect(entry).toMatchObject({ target: webhookId, actor: expect.stringMatching(/^cli:/) });
+  });
+
+  it('exits with 1 and one line for an unknown recovery, and an unknown endpoint', async () => {
+    expect(await recoveries('cancel', newId())).toMatchObject({ code: 1, stderr: 'There is no such recovery.\n' });
+    expect(await recoveries('list', '--endpoint', newId())).toMatchObject({ code: 1 });
+  });
+});
+
 /** The commands need Postgres only. */
 const recover = (...args: string[]) =>
   runCommand(['endpoints', 'recover', ...args], { DATABASE_URL: database.url.reveal() });
@@ -31,7 +53,13 @@ describe('`endpoints recover`', () => {
   it("starts a recovery of any client's endpoint without Temporal, and leaves an audit entry", async () => {
     const { code, stdout, stderr } = await recover(webhookId, '--since', '3h', '--include-missing', '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(JSON.parse(stdout)).toEqual({ webhookId, client_id: clientId, count: 1, missing: 1 });
+    expect(JSON.parse(stdout)).toEqual({
+      id: expect.any(String),
+      webhookId,
+      client_id: clientId,
+      count: 1,
+      missing: 1,
+    });
     const start = await database.prisma.workflowStart.findMany({ where: { endpointId: webhookId } });
     expect(start).toMatchObject([{ type: 'recoverEndpoint', input: { includeMissing: true } }]);
     const [entry] = await database.prisma.auditEntry.findMany({ where: { target: webhookId } });
@@ -43,7 +71,7 @@ describe('`endpoints recover`', () => {
   it('prints the number of recovered deliveries, or that there is nothing to recover', async () => {
     expect((await recover(webhookId, '--since', '1h')).stdout).toBe('nothing to recover in this range\n');
     const { stdout } = await recover(webhookId, '--since', '3h');
-    expect(stdout).toBe('recovery started: 1 failed or cancelled deliveries, 0 missing events\n');
+    expect(stdout).toMatch(/^recovery started: 1 failed or cancelled deliveries, 0 missing events\nrecovery \S+;/);
   });
 
   it('exits with 1 and one line for an unknown endpoint', async () => {

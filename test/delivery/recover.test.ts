@@ -199,11 +199,14 @@ describe('a batch of a recovery', () => {
     return { ...createRecoveryActivities(db, LADDER, createMetrics(), onQueued), queued: () => queued };
   }
   const ended = (after: string | null | undefined) => ({ phase: 'ended', after: after ?? null }) as const;
-  const requestOf = (
+  const requestOf = async (
     { clientId, endpointId: webhookId, since, until }: Scope,
     from: RecoveryPosition = ended(null),
   ) => {
-    const workflowId = `recover-${newId()}`;
+    const id = newId();
+    const range = { since: new Date(since), until: new Date(until), includeMissing: from.phase === 'missing' };
+    await db.prisma.recovery.create({ data: { id, clientId, endpointId: webhookId, ...range, count: 1, missing: 0 } });
+    const workflowId = `recover-${id}`;
     return { workflowId, clientId, webhookId, since, until, includeMissing: from.phase === 'missing', from };
   };
 
@@ -211,9 +214,9 @@ describe('a batch of a recovery', () => {
     const { scope, ids } = await endpointWith('failed', 'cancelled');
     await reset(scope, null, 1);
     const { recoverBatch, queued } = activities();
-    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: 1, next: ended(ids[1]) });
+    expect(await recoverBatch(await requestOf(scope))).toEqual({ recovered: 1, next: ended(ids[1]) });
     expect(queued()).toBe(1);
-    expect(await recoverBatch(requestOf(scope, ended(ids[1])))).toEqual({ recovered: 0, next: null });
+    expect(await recoverBatch(await requestOf(scope, ended(ids[1])))).toEqual({ recovered: 0, next: null });
     expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(2);
   });
 
@@ -221,8 +224,8 @@ describe('a batch of a recovery', () => {
     const { scope, ids } = await endpointWith(...Array<Status>(LATE_WAITING + 2).fill('failed'));
     const { recoverBatch } = activities();
     const next = ended(ids[LATE_WAITING - 1]);
-    expect(await recoverBatch(requestOf(scope))).toEqual({ recovered: LATE_WAITING, next });
-    const waiting = recoverBatch(requestOf(scope, next));
+    expect(await recoverBatch(await requestOf(scope))).toEqual({ recovered: LATE_WAITING, next });
+    const waiting = recoverBatch(await requestOf(scope, next));
     for (const id of ids.slice(0, LATE_WAITING)) await makeOne(db, id);
     const { recovered, next: then } = await waiting;
     expect(recovered).toBeGreaterThan(0);
@@ -240,7 +243,7 @@ describe('a batch of a recovery', () => {
     }
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: enabledNow() });
     const { recoverBatch } = activities();
-    const batch = await recoverBatch(requestOf(scope, { phase: 'missing', after: null }));
+    const batch = await recoverBatch(await requestOf(scope, { phase: 'missing', after: null }));
     expect(batch).toEqual({ recovered: 2, next: { phase: 'missing', after: expect.any(String) } });
     expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(LATE_WAITING);
   });

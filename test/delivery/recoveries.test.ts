@@ -21,7 +21,7 @@ async function failed() {
 describe('a recovery', () => {
   it('is committed with the need for its workflow', async () => {
     const { clientId, endpointId } = await failed();
-    expect(await recoverNow(db, clientId, endpointId, range)).toEqual({ count: 1, missing: 0 });
+    expect(await recoverNow(db, clientId, endpointId, range)).toEqual({ id: expect.any(String), count: 1, missing: 0 });
     const start = await db.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
     expect(start).toMatchObject({
       ...{ workflowId: expect.stringMatching(/^recover-/), type: 'recoverEndpoint', clientId },

@@ -92,10 +92,11 @@ describe('Idempotency-Key', () => {
     const own = await limited.client();
     const [first] = [await keyed(own, '/webhook-endpoints', newKey(), endpointRequest())];
     const key = newKey();
-    const full = await keyed(own, '/webhook-endpoints', key, endpointRequest());
+    const other = endpointRequest({ url: 'https://example.com/other' });
+    const full = await keyed(own, '/webhook-endpoints', key, other);
     expect(full.body.code).toBe('endpoint_limit_reached');
     await own.call('DELETE', `/webhook-endpoints/${first.body.webhookId}`);
-    expect((await keyed(own, '/webhook-endpoints', key, endpointRequest())).status).toBe(201);
+    expect((await keyed(own, '/webhook-endpoints', key, other)).status).toBe(201);
     await limited.close();
   });
 

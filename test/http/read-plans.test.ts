@@ -29,7 +29,7 @@ const TABLES = ['events', 'transfers', 'transfer_status_history', 'deliveries', 
 /** Rows that a page reads at most: of each of two endpoints a thousand counted ones, and a page. */
 const MOST = 1_100;
 /** They read every row of a window, within the limits of statements. */
-const COUNTS = /statement|recover|missing_from/;
+const COUNTS = /statement|missing_from/;
 
 let db: TestDatabase;
 let explained: ExplainedDatabase;
@@ -96,6 +96,12 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
      values ($1, $2, $3, 'passed', now())`,
     [check, id, endpoint],
   );
+  const recovery = newId();
+  await filling.query(
+    `insert into recoveries (id, client_id, endpoint_id, since, until, include_missing, count, missing)
+     values ($1, $2, $3, now(), now(), false, 1, 0)`,
+    [recovery, id, endpoint],
+  );
   const grant = { clientId: id, secretId: null, role: 'editor', scopes: CLIENT_SCOPES } as const;
   const session = await db.transaction((tx) =>
     startSession(tx, grant, { signedInBy: 'operator-link', address: '127.0.0.1' }),
@@ -113,6 +119,7 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
     delivery: deliveries[0]!.id,
     transfer: transferId,
     check,
+    recovery,
   };
 }
 
@@ -131,6 +138,8 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor("an endpoint's deliveries")}`, ...statuses('')],
   '/webhook-endpoints/{webhookId}/statement': () => [`?since=${at(29)}&until=${at(1)}`],
   '/webhook-endpoints/{webhookId}/checks/{id}': () => [''],
+  '/webhook-endpoints/{webhookId}/recoveries': () => ['', `?${cursor("an endpoint's recoveries")}`],
+  '/webhook-endpoints/{webhookId}/recoveries/{id}': () => [''],
   '/transfers': () => [
     '?limit=100',
     `?${RANGE}`,
@@ -220,6 +229,7 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console/endpoints/{webhookId}/disable': () => [''],
   '/console/endpoints/{webhookId}/edit': () => [''],
   '/console/endpoints/{webhookId}/new-secret': ({ disabled }) => ['', `?new=${disabled}`],
+  '/console/endpoints/{webhookId}/recoveries': () => ['', `?${cursor("an endpoint's recoveries")}`],
   '/console/endpoints/{webhookId}/statement': () => [
     '',
     `?since=${at(29).slice(0, 16)}&until=${at(1).slice(0, 16)}`,

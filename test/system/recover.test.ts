@@ -60,7 +60,7 @@ const ended = () => waitFor('the end of the recovery', async () => (await databa
 it('is accepted while Temporal is unavailable, and runs with the first worker, though its API was killed', async () => {
   await cancelled(25);
   const { status, body } = await recover();
-  expect([status, body]).toEqual([202, { count: 25, missing: 0 }]);
+  expect([status, body]).toMatchObject([202, { count: 25, missing: 0 }]);
   api.process.kill('SIGKILL');
   await api.ended;
   await startWorker();
@@ -73,7 +73,7 @@ it('whose workflow is terminated after its first batch recovers the rest with a 
   await startApi();
   await worker?.stop();
   await cancelled(60);
-  expect((await recover()).body).toEqual({ count: 60, missing: 0 });
+  expect((await recover()).body).toMatchObject({ count: 60, missing: 0 });
   await startWorker();
   const before = await waitFor('the first batch', async () => {
     const left = await deliveriesOf('cancelled');

@@ -26,6 +26,8 @@ export type DeliveryStatus = Schemas['DeliveryStatus'];
 export interface Attempt extends Schema<'Attempt'> {}
 export interface RecoverRequest extends Schema<'RecoveryRequest'> {}
 export interface Recovered extends Schema<'Recovered'> {}
+/** A recovery of an endpoint and its progress. */
+export interface Recovery extends Schema<'Recovery'> {}
 export interface SignatureExplanation extends Schema<'SignatureExplanation'> {}
 export interface Meta extends Schema<'Meta'> {}
 export interface Statement extends Schema<'Statement'> {}

@@ -311,6 +311,23 @@ create index limit_uses_ends_at_idx on limit_uses (ends_at);
 
 -- Checks of receivers
 
+create table recoveries (
+  id uuid primary key,
+  client_id uuid not null,
+  endpoint_id uuid not null,
+  since timestamptz(3) not null,
+  until timestamptz(3) not null,
+  include_missing boolean not null,
+  count integer not null,
+  missing integer not null,
+  started integer not null default 0,
+  status text not null default 'running',
+  created_at timestamptz(3) not null default current_timestamp,
+  finished_at timestamptz(3)
+);
+create index recoveries_endpoint_id_id_idx on recoveries (endpoint_id, id desc);
+create index recoveries_finished_at_idx on recoveries (finished_at);
+
 create table receiver_checks (
   id uuid primary key,
   client_id uuid not null,

@@ -189,13 +189,13 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
       return { clientId, ...(await recoverEndpoint(tx, request)) };
     }),
   );
-  const { clientId, count, missing } = await start();
+  const { clientId, id, count, missing } = await start();
   return {
-    json: { webhookId: endpointId, client_id: clientId, count, missing },
+    json: { id, webhookId: endpointId, client_id: clientId, count, missing },
     text:
       count + missing === 0
         ? 'nothing to recover in this range'
-        : `recovery started: ${count} failed or cancelled deliveries, ${missing} missing events`,
+        : `recovery started: ${count} failed or cancelled deliveries, ${missing} missing events\nrecovery ${id}; \`recoveries list\` shows its progress`,
   };
 }
 

@@ -6,6 +6,7 @@ import { checkPages } from './endpoints/check.js';
 import { editPages, endPages, registerPages } from './endpoints/edit.js';
 import { endpointList, endpointPages } from './endpoints/health.js';
 import { newSecretPages } from './endpoints/new-secret.js';
+import { recoveryPages } from './endpoints/recoveries.js';
 import { statementPages } from './endpoints/statement.js';
 import { eventList, eventPage } from './events.js';
 import { overview } from './overview.js';
@@ -19,7 +20,7 @@ import { transferPages } from './transfers.js';
 export const declared: readonly (Page | Form)[] = [
   overview,
   ...[eventList, eventPage, deliveryList, bulkRetryForm, deliveryPage, retryForm, attemptPage, explainForm],
-  ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages],
+  ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages, ...recoveryPages],
   ...[...checkPages, ...newSecretPages, ...endPages],
   ...transferPages,
   ...settingsPages,

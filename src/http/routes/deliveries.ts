@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import { EXPLANATION_NAMES, EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
-import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { retryDelivery } from '../../delivery/retry.js';
-import { inCountingTurn } from '../../delivery/window.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { LIMITS } from '../../platform/limits.js';
@@ -22,7 +20,6 @@ import {
   presentDeliveryWithAttempts,
 } from '../schemas/delivery.js';
 import { idFilter, madeWithin, requestBody, validationError, view } from '../schemas/fields.js';
-import { recovered, recoverRequest } from '../schemas/statement.js';
 
 export const deliveries = pageView('DeliveryPage', deliveryView);
 export const deliveryFilters = (cursors: CursorKind) =>
@@ -139,30 +136,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         const { clientId } = caller;
         await retryDelivery(db, handover, { by: byOf(caller), clientId, deliveryId: params.id });
         return presentDelivery(await getDelivery(db, clientId, params.id));
-      },
-    }),
-    route('POST', '/webhook-endpoints/{webhookId}/recover', {
-      operationId: 'recoverWebhookEndpoint',
-      summary: 'Recover missed deliveries',
-      description:
-        'Restarts every failed or cancelled delivery of events created in [`since`, `until`), at a bounded rate. With `include_missing`, events in the range that have no delivery for this endpoint get one too. An endpoint can have one recovery in progress and a client two; an endpoint can be recovered at most ten times an hour. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.',
-      scope: 'webhooks:write',
-      body: recoverRequest,
-      response: { status: 202, description: 'The recovery has started.', schema: recovered },
-      refusals: [
-        'endpoint_not_active',
-        'cancellation_in_progress',
-        'recover_in_progress',
-        'recover_limit_reached',
-        'statement_limit_reached',
-      ],
-      isAudited: true,
-      around: (_caller, change) => inCountingTurn(change),
-      async handle({ caller, params: { webhookId: endpointId }, body, db }) {
-        const { since, until, include_missing: includeMissing } = body;
-        const { clientId } = caller;
-        const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
-        return await recoverEndpoint(db, request);
       },
     }),
     route('POST', '/deliveries/{id}/attempts/{number}/explain-signature', {

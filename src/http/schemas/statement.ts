@@ -3,11 +3,11 @@ import { SHOWN_PERIODS } from '../../delivery/window.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { DISABLED_REASONS } from '../../platform/vocabulary.js';
 import type { Statement } from '../../reports/statement.js';
-import { components, present, time, validationError, view, when } from './fields.js';
+import { present, time, validationError, view, when } from './fields.js';
 
 export const TOO_LONG_WINDOW = validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`);
-const STARTS_TOO_EARLY = { path: ['since'], ...TOO_LONG_WINDOW };
-const ENDS_TOO_EARLY = { path: ['until'], ...validationError('invalid_range', 'must be later than since') };
+export const STARTS_TOO_EARLY = { path: ['since'], ...TOO_LONG_WINDOW };
+export const ENDS_TOO_EARLY = { path: ['until'], ...validationError('invalid_range', 'must be later than since') };
 
 export const statementWindow = z
   .strictObject({
@@ -23,31 +23,6 @@ export const statementWindow = z
   })
   .refine(({ since, until }) => since === undefined || until === undefined || since < until, ENDS_TOO_EARLY)
   .refine(({ since, until }) => since === undefined || !isTooLong({ since, until }), STARTS_TOO_EARLY);
-
-export const recoverRequest = z
-  .strictObject({
-    since: when({ description: 'The start of the range, inclusive.', example: '2026-11-21T00:00:00Z' }),
-    until: when({
-      description: 'The end of the range, exclusive; default: now.',
-      example: '2026-11-22T00:00:00Z',
-    }).optional(),
-    include_missing: z
-      .boolean()
-      .default(false)
-      .meta({
-        description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
-      }),
-  })
-  .refine(({ since, until }) => until === undefined || since < until, ENDS_TOO_EARLY)
-  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), STARTS_TOO_EARLY)
-  .register(components, { id: 'RecoveryRequest' });
-
-export const recovered = view('Recovered', {
-  count: z.int().nonnegative().meta({ description: 'Number of restarted deliveries.' }),
-  missing: z.int().nonnegative().meta({
-    description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
-  }),
-});
 
 const count = z.int().nonnegative();
 

@@ -112,7 +112,11 @@ describe('/openapi.json', () => {
     await take('GET', '/deliveries/{id}/attempts', [deliveryId]);
     await take('POST', '/deliveries/{id}/attempts/{number}/explain-signature', [deliveryId, '1'], { v0: '00' });
     await take('POST', '/deliveries/{id}/retry', [deliveryId]);
-    await take('POST', '/webhook-endpoints/{webhookId}/recover', [webhookId], { since });
+    await api.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
+    const recovery = await take('POST', '/webhook-endpoints/{webhookId}/recover', [webhookId], { since });
+    await take('GET', '/webhook-endpoints/{webhookId}/recoveries', [webhookId]);
+    await take('GET', '/webhook-endpoints/{webhookId}/recoveries/{id}', [webhookId, recovery.id]);
+    await take('POST', '/webhook-endpoints/{webhookId}/recoveries/{id}/cancel', [webhookId, recovery.id]);
     const check = await take('POST', '/webhook-endpoints/{webhookId}/checks', [webhookId]);
     await take('GET', '/webhook-endpoints/{webhookId}/checks/{id}', [webhookId, check.id]);
     await take('POST', '/console-sessions', [], {});

@@ -128,15 +128,24 @@ describe('POST /webhook-endpoints', () => {
   it('enforces the limit for concurrent registrations', async () => {
     const limited = await startApi({ env: { MAX_ENDPOINTS: '3' }, database: api.database });
     const own = await limited.client();
-    const replies = await Promise.all(
-      Array.from({ length: 12 }, () => own.call('POST', '/webhook-endpoints', { json: endpointRequest() })),
-    );
+    const add = (url: string) => own.call('POST', '/webhook-endpoints', { json: endpointRequest({ url }) });
+    const replies = await Promise.all(Array.from({ length: 12 }, (_, i) => add(`https://example.com/${i}`)));
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(3);
     const refused = replies.filter(({ status }) => status === 422);
     expect(refused.map(({ body }) => body.code)).toEqual(Array(9).fill('endpoint_limit_reached'));
     const { body } = await own.call('GET', '/webhook-endpoints');
     await own.call('DELETE', `/webhook-endpoints/${body.data[0].webhookId}`);
-    expect((await own.call('POST', '/webhook-endpoints', { json: endpointRequest() })).status).toBe(201);
+    expect((await add('https://example.com/12')).status).toBe(201);
+    // At the limit, one more is for the switch of a secret.
+    const { webhookId, url } = body.data[1];
+    await own.call('PATCH', `/webhook-endpoints/${webhookId}`, { json: { enabled: false } });
+    expect((await add(url)).body.code).toBe('endpoint_limit_reached');
+    await own.call('PATCH', `/webhook-endpoints/${webhookId}`, { json: { enabled: true } });
+    const race = await Promise.all([add(url), add(url), add('https://example.com/13')]);
+    expect(race.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
+    await own.call('DELETE', `/webhook-endpoints/${webhookId}`);
+    expect((await add('https://example.com/13')).status).toBe(422);
+    expect((await add(url)).status).toBe(201);
     await limited.close();
   });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../../activities/recover-endpoint.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
 import { workflowOutbox } from '../../../src/delivery/workflow-outbox.js';
@@ -51,13 +51,14 @@ async function failing(client: TestClient) {
   return history;
 }
 
+const START: RecoveryPosition = { phase: 'ended', after: null };
 const activities = () => createRecoveryActivities(api.database, [0], createMetrics(), () => {});
 /** Does the work of the worker until the recovery has ended. @returns the batches, and the request of the last one */
 async function carryOut(webhookId: string) {
   const { workflowId, input } = (await startOf(webhookId))!;
   const scope = { ...(input as unknown as RecoverEndpointInput), workflowId };
   const batches: RecoveredBatch[] = [];
-  for (let from: RecoveryPosition = { phase: 'ended', after: null }; ; ) {
+  for (let from = START; ; ) {
     const last = { ...scope, from };
     const batch = await activities().recoverBatch(last);
     batches.push(batch);
@@ -74,7 +75,7 @@ it('with include_missing return the number of events that get their delivery, an
   const request = { since: new Date(at).toISOString() };
   const path = `/webhook-endpoints/${webhookId}/recover`;
   const including = await client.call('POST', path, { json: { ...request, include_missing: true } });
-  expect([including.status, including.body]).toEqual([202, { count: 1, missing: 1 }]);
+  expect([including.status, including.body]).toEqual([202, { id: expect.any(String), count: 1, missing: 1 }]);
   expect(await startOf(webhookId)).toMatchObject({ input: { includeMissing: true, count: 1, missing: 1 } });
   const { batches } = await carryOut(webhookId);
   expect(batches).toEqual([
@@ -88,7 +89,7 @@ it('with include_missing return the number of events that get their delivery, an
   expect(await api.database.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'again' });
   await fail(deliveryId);
   const without = await client.call('POST', path, { json: { since: new Date(at - 1).toISOString() } });
-  expect(without.body).toEqual({ count: 1, missing: 0 });
+  expect(without.body).toMatchObject({ count: 1, missing: 0 });
 });
 
 it('with include_missing start nothing if no event is missing, and take a window of 31 days at most', async () => {
@@ -97,7 +98,7 @@ it('with include_missing start nothing if no event is missing, and take a window
   const path = `/webhook-endpoints/${body.webhookId}/recover`;
   const from = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   const nothing = await client.call('POST', path, { json: { since: from(31), include_missing: true } });
-  expect([nothing.status, nothing.body]).toEqual([202, { count: 0, missing: 0 }]);
+  expect([nothing.status, nothing.body]).toEqual([202, { id: null, count: 0, missing: 0 }]);
   expect(await startOf(body.webhookId)).toBeNull();
   const tooLong = await client.call('POST', path, { json: { since: from(32), include_missing: true } });
   expect([tooLong.status, tooLong.body.errors]).toMatchObject([422, [{ pointer: '/since', code: 'window_too_long' }]]);
@@ -112,7 +113,7 @@ it('start nothing for a range that begins in the future, and respond that there 
   for (const include_missing of [false, true]) {
     const json = { since: new Date(Date.now() + 3_600_000).toISOString(), include_missing };
     const { status, body } = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json });
-    expect([status, body]).toEqual([202, { count: 0, missing: 0 }]);
+    expect([status, body]).toEqual([202, { id: null, count: 0, missing: 0 }]);
   }
   expect(await startOf(webhookId)).toBeNull();
 });
@@ -220,4 +221,82 @@ it('leave the next recovery of the endpoint alone when their last batch runs aga
   const before = await startOf(webhookId);
   await activities().recoverBatch(last);
   expect(await startOf(webhookId)).toEqual(before);
+});
+
+describe('recoveries as a resource', () => {
+  const pathOf = (webhookId: string) => `/webhook-endpoints/${webhookId}/recoveries`;
+
+  it('are at the URL of Location, counts what it has queued, and has ended with its last batch', async () => {
+    const client = await api.client();
+    const { webhookId } = await failing(client);
+    const { body, headers } = await recover(client, webhookId);
+    const path = `${pathOf(webhookId)}/${body.id}`;
+    expect(headers.get('location')).toBe(`${api.dependencies.config.baseUrl}${path}`);
+    const recovery = {
+      ...{ id: body.id, since: '2026-01-01T00:00:00.000Z', until: expect.any(String), include_missing: false },
+      ...{ count: 1, missing: 0, started: 0, status: 'running', created_at: expect.any(String), finished_at: null },
+    };
+    expect((await client.call('GET', path)).body).toEqual(recovery);
+    await carryOut(webhookId);
+    const { body: ended } = await client.call('GET', path);
+    expect(ended).toEqual({ ...recovery, started: 1, status: 'completed', finished_at: expect.any(String) });
+    expect((await client.call('GET', pathOf(webhookId))).body).toMatchObject({ data: [ended], has_more: false });
+    const nothing = await recover(client, webhookId);
+    expect([nothing.headers.get('location'), nothing.body.id]).toEqual([null, null]);
+    const cancel = await client.call('POST', `${path}/cancel`);
+    expect([cancel.status, cancel.body.code]).toEqual([409, 'recovery_ended']);
+  });
+
+  it('queue nothing more once cancelled, keep what they have queued, and let the next one start at once', async () => {
+    const client = await api.client();
+    const { webhookId, deliveryId } = await failing(client);
+    const { deliveryId: later } = await deliverTo(api, client);
+    await api.database.prisma.delivery.update({ where: { id: later }, data: { endpointId: webhookId } });
+    await fail(later);
+    const { body } = await recover(client, webhookId);
+    const { workflowId, input } = (await startOf(webhookId))!;
+    const scope = { ...(input as unknown as RecoverEndpointInput), workflowId, from: START };
+    const until = (await api.database.prisma.delivery.findUniqueOrThrow({ where: { id: later } })).createdAt.getTime();
+    const first = await activities().recoverBatch({ ...scope, until });
+    expect(first.recovered).toBe(1);
+    const path = `${pathOf(webhookId)}/${body.id}/cancel`;
+    const { status, body: cancelled } = await client.call('POST', path);
+    expect([status, cancelled]).toMatchObject([200, { status: 'cancelled', started: 1, count: 2 }]);
+    expect(await activities().recoverBatch({ ...scope, from: first.next! })).toEqual({ recovered: 0, next: null });
+    const statusOf = async (id: string) => (await api.database.prisma.delivery.findUnique({ where: { id } }))?.status;
+    expect([await statusOf(deliveryId), await statusOf(later)]).toEqual(['pending', 'failed']);
+    expect((await client.call('POST', path)).body.code).toBe('recovery_ended');
+    const audited = { action: 'endpoints.cancel-recovery', target: webhookId };
+    expect(await api.database.prisma.auditEntry.count({ where: audited })).toBe(1);
+    expect(said(await recover(client, webhookId))).toEqual([202, 1]);
+  });
+
+  it('are cancelled when their endpoint is disabled', async () => {
+    const client = await api.client();
+    const { webhookId } = await failing(client);
+    const { body } = await recover(client, webhookId);
+    await client.call('PATCH', `/webhook-endpoints/${webhookId}`, { json: { enabled: false } });
+    await carryOut(webhookId);
+    expect((await client.call('GET', `${pathOf(webhookId)}/${body.id}`)).body).toMatchObject({
+      ...{ status: 'cancelled', started: 0 },
+    });
+  });
+
+  it('are not found for another client, at another endpoint, and for an id of none', async () => {
+    const client = await api.client();
+    const other = await api.client();
+    const { webhookId } = await failing(client);
+    const { webhookId: second } = await failing(client);
+    const { body } = await recover(client, webhookId);
+    for (const [who, at, id] of [
+      [other, webhookId, body.id],
+      [client, second, body.id],
+      [client, webhookId, newId()],
+    ] as const) {
+      expect((await who.call('GET', `${pathOf(at)}/${id}`)).status).toBe(404);
+      expect((await who.call('POST', `${pathOf(at)}/${id}/cancel`)).status).toBe(404);
+    }
+    expect((await other.call('GET', pathOf(webhookId))).status).toBe(404);
+    expect((await client.call('GET', `${pathOf(webhookId)}?status=running`)).status).toBe(422);
+  });
 });

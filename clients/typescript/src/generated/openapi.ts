@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 0a27ea336c8b07af111cd2adca4701bc53287188a257b9808914a2473d068bbf
+// Document: 4e4848ee89da5d2fb3e9261c9a2e9396d7afefb1b29152c5cc01869d3d59204f
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -248,7 +248,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -352,7 +352,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -398,10 +398,41 @@ export interface components {
       } | null;
     };
     Recovered: {
+      /** The id of the recovery; null if there is nothing to recover. */
+      id: string | null;
       /** Number of restarted deliveries. */
       count: number;
       /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
       missing: number;
+    };
+    Recovery: {
+      /** Format: uuid */
+      id: string;
+      /** Format: date-time */
+      since: string;
+      /** Format: date-time */
+      until: string;
+      include_missing: boolean;
+      /** Number of restarted deliveries. */
+      count: number;
+      /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
+      missing: number;
+      /** Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together. */
+      started: number;
+      /**
+       * `cancelled` too if the endpoint was disabled or deleted while it ran.
+       */
+      status: "running" | "completed" | "cancelled";
+      /** Format: date-time */
+      created_at: string;
+      /** Null while the recovery runs. */
+      finished_at: string | null;
+    };
+    RecoveryPage: {
+      data: components["schemas"]["Recovery"][];
+      has_more: boolean;
+      /** The `cursor` of the next page; null on the last page. */
+      next_cursor: string | null;
     };
     RecoveryRequest: {
       /**
@@ -1434,32 +1465,6 @@ export interface operations {
       };
     };
   };
-  recoverWebhookEndpoint: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path: {
-        webhookId: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["RecoveryRequest"];
-      };
-    };
-    responses: {
-      /** The recovery has started. */
-      202: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Recovered"];
-        };
-      };
-    };
-  };
   explainSignature: {
     parameters: {
       query?: never;
@@ -1617,6 +1622,105 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["ConsoleSignInLink"];
+        };
+      };
+    };
+  };
+  recoverWebhookEndpoint: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["RecoveryRequest"];
+      };
+    };
+    responses: {
+      /** The recovery has started. */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Recovered"];
+        };
+      };
+    };
+  };
+  listRecoveries: {
+    parameters: {
+      query?: {
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path: {
+        webhookId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["RecoveryPage"];
+        };
+      };
+    };
+  };
+  getRecovery: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The recovery. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Recovery"];
+        };
+      };
+    };
+  };
+  cancelRecovery: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        webhookId: string;
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The cancelled recovery. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Recovery"];
         };
       };
     };
@@ -1828,11 +1932,6 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "path": "/deliveries/{id}/retry",
     "keyed": true
   },
-  "recoverWebhookEndpoint": {
-    "method": "POST",
-    "path": "/webhook-endpoints/{webhookId}/recover",
-    "keyed": true
-  },
   "explainSignature": {
     "method": "POST",
     "path": "/deliveries/{id}/attempts/{number}/explain-signature",
@@ -1859,6 +1958,24 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "createConsoleSession": {
     "method": "POST",
     "path": "/console-sessions"
+  },
+  "recoverWebhookEndpoint": {
+    "method": "POST",
+    "path": "/webhook-endpoints/{webhookId}/recover",
+    "keyed": true
+  },
+  "listRecoveries": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/recoveries"
+  },
+  "getRecovery": {
+    "method": "GET",
+    "path": "/webhook-endpoints/{webhookId}/recoveries/{id}"
+  },
+  "cancelRecovery": {
+    "method": "POST",
+    "path": "/webhook-endpoints/{webhookId}/recoveries/{id}/cancel",
+    "keyed": true
   },
   "checkReceiver": {
     "method": "POST",

@@ -7,6 +7,7 @@ import type {
   ReceiverCheck,
   Recovered,
   RecoverRequest,
+  Recovery,
   StartedReceiverCheck,
   Statement,
   WebhookEndpoint,
@@ -74,6 +75,21 @@ export class WebhookEndpoints {
   /** Sends again what failed or was cancelled in a range of time. Scope: `webhooks:write`. */
   recover(webhookId: string, range: RecoverRequest, options?: PostOptions): Promise<Recovered> {
     return this.#call('recoverWebhookEndpoint', { path: { webhookId }, body: range }, options);
+  }
+
+  /** Lists the recoveries of an endpoint with their progress, newest first. Scope: `webhooks:read`. */
+  listRecoveries(webhookId: string, filters?: QueryOf<'listRecoveries'>, options?: CallOptions): List<Recovery> {
+    return listOf(this.#call, 'listRecoveries', { path: { webhookId }, query: filters }, options);
+  }
+
+  /** Reads a recovery: `started` rises while it runs. Scope: `webhooks:read`. */
+  getRecovery(webhookId: string, id: string, options?: CallOptions): Promise<Recovery> {
+    return this.#call('getRecovery', { path: { webhookId, id } }, options);
+  }
+
+  /** Cancels a recovery: it queues nothing more, and what it has queued continues. Scope: `webhooks:write`. */
+  cancelRecovery(webhookId: string, id: string, options?: PostOptions): Promise<Recovery> {
+    return this.#call('cancelRecovery', { path: { webhookId, id } }, options);
   }
 
   /**

@@ -85,6 +85,7 @@ export async function healthOf({ db, session }: Pick<Visit, 'db' | 'session'>): 
 const TABS = {
   '': { tab: 'Health', title: 'Endpoint', scope: 'webhooks:read' },
   statement: { tab: 'Statement and recovery', title: 'Statement and recovery', scope: 'webhooks:read' },
+  recoveries: { tab: 'Recoveries', title: 'Recoveries', scope: 'webhooks:read' },
   check: { tab: 'Check', title: 'Check the receiver', scope: 'webhooks:read' },
   'new-secret': { tab: 'New secret', title: 'Switch to a new secret', scope: 'webhooks:write' },
   edit: { tab: 'Edit', title: 'Edit the endpoint', scope: 'webhooks:write' },

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
-import type { recovered, statementView } from '../../../http/schemas/statement.js';
+import type { recovered } from '../../../http/schemas/recovery.js';
+import type { statementView } from '../../../http/schemas/statement.js';
 import { isoText, readTime } from '../../components/lists.js';
 import { Facts, Submit, TimeField, timeValue } from '../../components/parts.js';
 import { countOf, countText, Time } from '../../components/values.js';
@@ -135,14 +136,15 @@ const NUMBERS = {
 
 const recover = endpointForm('recover', statementPage, async ({ operations, params }, fields) => {
   const body = { ...windowOf(fields), include_missing: fields.has('include_missing') };
-  const { count, missing } = await operations.change<z.output<typeof recovered>>('recoverWebhookEndpoint', {
+  const { id, count, missing } = await operations.change<z.output<typeof recovered>>('recoverWebhookEndpoint', {
     params,
     body,
   });
   const started = `${countOf(count, 'delivery starts', 'deliveries start')} again, and ${countOf(missing, 'missing event is', 'missing events are')} sent.`;
   const notice =
-    count + missing === 0 ? 'There was nothing to recover in this time range.' : `The recovery has started: ${started}`;
-  return seeOther(endpointPath(params.webhookId), notice);
+    id === null ? 'There was nothing to recover in this time range.' : `The recovery has started: ${started}`;
+  const path = endpointPath(params.webhookId);
+  return seeOther(id === null ? path : `${path}/recoveries`, notice);
 });
 
 export const statementPages = [statementPage, recover];

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { byOf } from '../../auth/caller.js';
+import { recoverEndpoint } from '../../delivery/recoveries.js';
+import { cancelRecovery, getRecovery, listRecoveries } from '../../delivery/recovery-progress.js';
+import { inCountingTurn } from '../../delivery/window.js';
+import { getEndpoint } from '../../endpoints/endpoints.js';
+import type { AppDependencies } from '../context.js';
+import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { Reply } from '../response.js';
+import { routesOf } from '../route.js';
+import { presentRecovery, recovered, recoverRequest, recoveryView } from '../schemas/recovery.js';
+
+const recoveries = pageView('RecoveryPage', recoveryView);
+const cursors = idCursor("an endpoint's recoveries");
+const filters = z.strictObject(paging(cursors));
+
+/** `/webhook-endpoints/{webhookId}/recover` and `/recoveries` (contract, Events and deliveries). */
+export function recoveryRoutes({ config }: AppDependencies) {
+  const route = routesOf('Events and deliveries');
+  return [
+    route('POST', '/webhook-endpoints/{webhookId}/recover', {
+      operationId: 'recoverWebhookEndpoint',
+      summary: 'Recover missed deliveries',
+      description:
+        'Restarts every failed or cancelled delivery of events created in [`since`, `until`), at a bounded rate. With `include_missing`, events in the range that have no delivery for this endpoint get one too. An endpoint can have one recovery in progress and a client two; an endpoint can be recovered at most ten times an hour. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.',
+      scope: 'webhooks:write',
+      body: recoverRequest,
+      response: {
+        status: 202,
+        description: 'The recovery has started.',
+        schema: recovered,
+        headers: { Location: 'The URL of the recovery; absent if there is nothing to recover.' },
+      },
+      refusals: [
+        'endpoint_not_active',
+        'cancellation_in_progress',
+        'recover_in_progress',
+        'recover_limit_reached',
+        'statement_limit_reached',
+      ],
+      isAudited: true,
+      around: (_caller, change) => inCountingTurn(change),
+      async handle({ caller, params: { webhookId: endpointId }, body: asked, db }) {
+        const { since, until, include_missing: includeMissing } = asked;
+        const { clientId } = caller;
+        const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
+        const body = await recoverEndpoint(db, request);
+        const url = `${config.baseUrl}/webhook-endpoints/${endpointId}/recoveries/${body.id}`;
+        return new Reply({ headers: body.id === null ? {} : { Location: url }, body });
+      },
+    }),
+    route('GET', '/webhook-endpoints/{webhookId}/recoveries', {
+      operationId: 'listRecoveries',
+      summary: "List an endpoint's recoveries",
+      scope: 'webhooks:read',
+      query: filters,
+      response: recoveries,
+      async handle(request) {
+        const { caller, params, query, db } = request;
+        const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
+        return respondWithPage(request, cursors, await listRecoveries(db, endpointId, pageOf(query)), presentRecovery);
+      },
+    }),
+    route('GET', '/webhook-endpoints/{webhookId}/recoveries/{id}', {
+      operationId: 'getRecovery',
+      summary: 'Read a recovery and its progress',
+      scope: 'webhooks:read',
+      response: { status: 200, description: 'The recovery.', schema: recoveryView },
+      async handle({ caller: { clientId }, params: { webhookId, id }, db }) {
+        const { id: endpointId } = await getEndpoint(db, clientId, webhookId);
+        return presentRecovery(await getRecovery(db, { endpointId, id }));
+      },
+    }),
+    route('POST', '/webhook-endpoints/{webhookId}/recoveries/{id}/cancel', {
+      operationId: 'cancelRecovery',
+      summary: 'Cancel a recovery',
+      description: 'The recovery queues nothing more. Deliveries that it has queued continue.',
+      scope: 'webhooks:write',
+      response: { status: 200, description: 'The cancelled recovery.', schema: recoveryView },
+      refusals: ['recovery_ended'],
+      isAudited: true,
+      async handle({ caller, params: { webhookId, id }, db }) {
+        const { id: endpointId } = await getEndpoint(db, caller.clientId, webhookId);
+        return presentRecovery(await cancelRecovery(db, { by: byOf(caller), endpointId, id }));
+      },
+    }),
+  ];
+}

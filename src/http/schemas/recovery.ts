@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { RecoveryRecord } from '../../delivery/recovery-progress.js';
+import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { RECOVERY_STATUSES } from '../../platform/vocabulary.js';
+import { components, present, time, uuid, view, when } from './fields.js';
+import { ENDS_TOO_EARLY, STARTS_TOO_EARLY } from './statement.js';
+
+export const recoverRequest = z
+  .strictObject({
+    since: when({ description: 'The start of the range, inclusive.', example: '2026-11-21T00:00:00Z' }),
+    until: when({
+      description: 'The end of the range, exclusive; default: now.',
+      example: '2026-11-22T00:00:00Z',
+    }).optional(),
+    include_missing: z
+      .boolean()
+      .default(false)
+      .meta({
+        description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
+      }),
+  })
+  .refine(({ since, until }) => until === undefined || since < until, ENDS_TOO_EARLY)
+  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), STARTS_TOO_EARLY)
+  .register(components, { id: 'RecoveryRequest' });
+
+const size = {
+  count: z.int().nonnegative().meta({ description: 'Number of restarted deliveries.' }),
+  missing: z.int().nonnegative().meta({
+    description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
+  }),
+};
+
+export const recovered = view('Recovered', {
+  id: uuid.nullable().meta({ description: 'The id of the recovery; null if there is nothing to recover.' }),
+  ...size,
+});
+
+export const recoveryView = view('Recovery', {
+  id: uuid,
+  since: time,
+  until: time,
+  include_missing: z.boolean(),
+  ...size,
+  started: z.int().nonnegative().meta({
+    description:
+      'Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together.',
+  }),
+  status: z.enum(RECOVERY_STATUSES).meta({
+    description: '`cancelled` too if the endpoint was disabled or deleted while it ran.',
+    examples: ['running'],
+  }),
+  created_at: time,
+  finished_at: time.nullable().meta({ description: 'Null while the recovery runs.' }),
+});
+
+export const presentRecovery = (recovery: RecoveryRecord) => present(recoveryView, recovery);
