@@ -11,7 +11,6 @@ import { readOptions } from '../../dist/bench/options.js';
 import { makeWarmTenant, withService } from '../../dist/bench/site.js';
 import { startStack } from '../../dist/bench/stack.js';
 import { makeTenants, makeTransfers } from '../../dist/bench/tenants.js';
-import { say, seconds } from './say.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +20,9 @@ const { values } = parseArgs({
   },
 });
 const [clients, rate, limit] = [values.clients, values.rate, values.limit].map(Number);
+const startedAt = performance.now();
+const seconds = () => (performance.now() - startedAt) / 1_000;
+const say = (line) => console.error(`${seconds().toFixed(0).padStart(5)} s  ${line}`);
 const EACH = 20;
 const WINDOW = 15 * rate;
 const COLUMNS = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'errors'];

@@ -36,23 +36,3 @@ test('a secret that was typed in the field of the client id is not echoed', asyn
   expect(status).toBe(401);
   expect(text).not.toContain('hunter2');
 });
-
-test('a link opens a session once, by its button and not by its page', async () => {
-  const credentials = await auth.client({ name: 'Acme' });
-  const { body } = await auth.token(credentials);
-  const made = await auth.api.call('POST', '/console-sessions', {
-    json: {},
-    headers: { Authorization: `Bearer ${body.access_token}` },
-  });
-  expect(made.status).toBe(201);
-  const { pathname, hash } = new URL(made.body.url);
-  const person = browser();
-  const page = await person.get(pathname);
-  expect(page.status).toBe(200);
-  expect(page.text).toContain('Acme');
-  expect(page.text).toContain('viewer');
-  expect(person.cookie).toBeUndefined();
-  expect((await person.post(pathname, { code: hash.slice(1) })).status).toBe(303);
-  expect((await person.get('/console')).status).toBe(200);
-  expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(401);
-});

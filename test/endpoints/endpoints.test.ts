@@ -1,26 +1,33 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { cancelBacklogs, disableEndpoint } from '../../src/endpoints/disable.js';
 import {
   deleteEndpoint,
   type EndpointRules,
   getEndpoint,
+  setEndpointConcurrencyByOperator,
   setEndpointEnabledByOperator,
   updateEndpoint,
 } from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
 import { newId } from '../../src/platform/ids.js';
+import { createLog } from '../../src/platform/telemetry/log.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
+import { lease } from '../support/attempt.js';
+import { countDeliveries, makeBacklog } from '../support/backlog.js';
+import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
+import { waitFor } from '../support/wait-for.js';
 
 let db: TestDatabase;
-const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-const handover = recordingHandover();
-
 beforeAll(async () => {
   db = await createTestDatabase();
 });
 afterAll(() => db.drop());
+
+const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
+const handover = recordingHandover();
 
 /** Makes two endpoints of one client, each with a pending delivery. */
 async function withPending(): Promise<{ endpoint: Endpoint; other: Endpoint }> {
@@ -110,5 +117,135 @@ describe('an endpoint that a function returns', () => {
     const { endpoint } = await withPending();
     const read = await getEndpoint(db, endpoint.clientId, endpoint.id);
     expect(Object.keys(read)).not.toContain('secretEnvelope');
+  });
+});
+
+const endpoint = async (enabled = true) => makeEndpoint(db, await makeClient(db), { enabled });
+
+const periodsOf = async (endpointId: string) =>
+  (await db.prisma.disabledPeriod.findMany({ where: { endpointId }, orderBy: { id: 'asc' } })).map(
+    ({ reason, endedAt }) => [reason, endedAt !== null],
+  );
+
+describe('the periods in which an endpoint was disabled', () => {
+  it('are written with the reason of the service, in the transaction that disables', async () => {
+    const { id } = await endpoint();
+    await db.transaction((tx) => disableEndpoint(tx, id, 'gone'));
+    expect(await periodsOf(id)).toEqual([['gone', false]]);
+    const other = await endpoint();
+    const rolledBack = db.transaction(async (tx) => {
+      await disableEndpoint(tx, other.id, 'failing');
+      throw new Error('the transaction fails');
+    });
+    await expect(rolledBack).rejects.toThrow();
+    expect(await periodsOf(other.id)).toEqual([]);
+  });
+
+  it('end when the endpoint is deleted', async () => {
+    const { id, clientId } = await endpoint(false);
+    expect(await periodsOf(id)).toEqual([['owner', false]]);
+    await deleteEndpoint(db, by, clientId, id);
+    expect(await periodsOf(id)).toEqual([['owner', true]]);
+  });
+
+  it('are unchanged by an update that changes neither state nor reason', async () => {
+    const { id, clientId, url } = await endpoint(false);
+    await db.transaction((tx) => disableEndpoint(tx, id, 'gone'));
+    await updateEndpoint(db, rules, { by, clientId, id, url, description: 'new', enabled: false });
+    expect(await periodsOf(id)).toEqual([['owner', false]]);
+  });
+
+  it('do not overlap, and end in the last state, if changes race', async () => {
+    const { id, clientId, url } = await endpoint();
+    const update = (enabled: boolean) =>
+      updateEndpoint(db, rules, { by, clientId, id, url, description: null, enabled });
+    await Promise.all(Array.from({ length: 24 }, (_, i) => update(i % 2 === 0)));
+    await update(false);
+    const periods = await db.prisma.disabledPeriod.findMany({ where: { endpointId: id }, orderBy: { id: 'asc' } });
+    expect(periods.filter(({ endedAt }) => endedAt === null)).toEqual([periods.at(-1)]);
+    for (const [i, { startedAt }] of periods.entries()) {
+      expect(startedAt.getTime()).toBeGreaterThanOrEqual(periods[i - 1]?.endedAt?.getTime() ?? 0);
+    }
+  });
+});
+
+describe('the limit of concurrent attempts of an endpoint', () => {
+  it('reaches the dispatcher with the event, and with the attempt that it leases', async () => {
+    const event = await commitEvent(db);
+    expect(event.deliveries[0]?.maxConcurrency).toBeNull();
+    expect(await lease(db, event.deliveries[0]!.deliveryId)).toMatchObject({ maxConcurrency: null });
+    await setEndpointConcurrencyByOperator(db, OPERATOR, event.deliveries[0]!.endpointId, 7);
+    const next = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
+    expect(next.deliveries[0]?.maxConcurrency).toBe(7);
+    expect(await lease(db, next.deliveries[0]!.deliveryId)).toMatchObject({ maxConcurrency: 7 });
+  });
+
+  it('is changed by the operator with an audit entry, once', async () => {
+    const { id } = await makeEndpoint(db, await makeClient(db));
+    for (const limit of [5, 5, null]) {
+      expect(await setEndpointConcurrencyByOperator(db, OPERATOR, id, limit)).toMatchObject({ maxConcurrency: limit });
+    }
+    const entries = await db.prisma.auditEntry.findMany({ where: { target: id }, orderBy: { id: 'asc' } });
+    expect(entries.map(({ action, details }) => [action, details])).toEqual([
+      ['endpoints.set-concurrency', expect.objectContaining({ was: 'default', limit: 5 })],
+      ['endpoints.set-concurrency', expect.objectContaining({ was: 5, limit: 'default' })],
+    ]);
+  });
+});
+
+describe('the cancellation of backlogs', () => {
+  /** A disabled endpoint with so many deliveries left to cancel. */
+  async function cancelling(left: number): Promise<string> {
+    const { id } = await makeEndpoint(db, await makeClient(db));
+    await makeBacklog(db, id, left + 1_000);
+    await db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
+    return id;
+  }
+
+  /** Workers that run until `work` has ended. @returns the endpoints in order of completion */
+  async function withWorkers(count: number, work: () => Promise<unknown>): Promise<string[]> {
+    const done: string[] = [];
+    const log = Object.assign(createLog('silent', 'test'), {
+      info: ({ webhook_id }: { webhook_id: string }) => done.push(webhook_id),
+    });
+    const workers = Array.from({ length: count }, () => cancelBacklogs({ db, log }));
+    for (const worker of workers) worker.start();
+    try {
+      await work();
+    } finally {
+      await Promise.all(workers.map((worker) => worker.stop()));
+    }
+    return done;
+  }
+
+  const untilNoneIsLeft = () =>
+    waitFor('all backlogs to be cancelled', async () => {
+      const left = await db.prisma.endpoint.count({ where: { cancellingAfter: { not: null } } });
+      return left === 0;
+    });
+
+  test('a small backlog does not wait for an older large one', async () => {
+    const [large, small] = [await cancelling(5_000), await cancelling(500)];
+    expect(await withWorkers(1, untilNoneIsLeft)).toEqual([small, large]);
+    expect(await countDeliveries(db, large)).toEqual({ endpoint_disabled: 6_000 });
+    expect(await countDeliveries(db, small)).toEqual({ endpoint_disabled: 1_500 });
+  });
+
+  test('several workers cancel each backlog once, and one continues where another stopped', async () => {
+    const endpoints = [await cancelling(3_500), await cancelling(3_500)];
+    const pending = async () =>
+      db.prisma.delivery.count({ where: { endpointId: { in: endpoints }, status: 'pending' } });
+    await withWorkers(1, () => waitFor('a batch', async () => (await pending()) < 7_000));
+    expect(await pending()).toBeGreaterThan(0);
+    const done = await withWorkers(3, untilNoneIsLeft);
+    expect(done.sort()).toEqual(endpoints.sort());
+    for (const id of endpoints) expect(await countDeliveries(db, id)).toEqual({ endpoint_disabled: 4_500 });
+  });
+
+  test('an endpoint enabled meanwhile by SQL keeps its deliveries', async () => {
+    const id = await cancelling(500);
+    await db.prisma.endpoint.update({ where: { id }, data: { enabled: true, disabledReason: null } });
+    await withWorkers(1, untilNoneIsLeft);
+    expect(await countDeliveries(db, id)).toEqual({ endpoint_disabled: 1_000, pending: 500 });
   });
 });

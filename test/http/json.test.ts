@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseBody } from '../../src/http/body.js';
+import { denotesExactly, examineStructure, MAX_DEPTH, parseBody } from '../../src/http/body.js';
 import { Refusal } from '../../src/platform/refusal.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -57,4 +57,94 @@ describe('parseBody', () => {
       expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
     },
   );
+});
+
+describe('denotesExactly', () => {
+  it('is true for every form of an integer', () => {
+    const shift = fc.integer({ min: 0, max: 30 });
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), shift, fc.constantFrom('e', 'E'), (value, places, e) => {
+        expect(denotesExactly(`${value}.${'0'.repeat(places + 1)}`, value)).toBe(true);
+        expect(denotesExactly(`${value}${'0'.repeat(places)}${e}-${places}`, value)).toBe(true);
+        const digits = String(Math.abs(value)).padStart(places + 2, '0');
+        const fraction = `${digits.slice(0, -places - 1)}.${digits.slice(-places - 1)}`;
+        expect(denotesExactly(`${value < 0 ? '-' : ''}${fraction}${e}+${places + 1}`, value)).toBe(true);
+      }),
+    );
+  });
+
+  it('is false for an integer with any fraction', () => {
+    const fraction = fc.bigInt({ min: 1n, max: 10n ** 40n }).map((digits) => String(digits).padStart(41, '0'));
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), fraction, (value, digits) => {
+        expect(denotesExactly(`${value}.${digits}`, value)).toBe(false);
+        expect(denotesExactly(`${value}${digits}e-41`, value)).toBe(false);
+      }),
+    );
+  });
+
+  it('is false for a number that is rounded to 0, and true for each form of 0', () => {
+    expect(denotesExactly('1e-400', 0)).toBe(false);
+    for (const zero of ['0.0', '-0.0', '0e5', '0.00E-999999999999']) expect(denotesExactly(zero, 0)).toBe(true);
+  });
+
+  it('reads a number as long as a body', () => {
+    const zeros = '0'.repeat(65_000);
+    expect(denotesExactly(`1.${zeros}`, 1)).toBe(true);
+    expect(denotesExactly(`1.${zeros}1`, 1)).toBe(false);
+    expect(denotesExactly(`1${zeros}e-65000`, 1)).toBe(true);
+    expect(denotesExactly(`1e${'9'.repeat(65_000)}`, 1)).toBe(false);
+    expect(denotesExactly(`1e-${zeros}`, 1)).toBe(true);
+  });
+});
+
+describe('examineStructure', () => {
+  it('reports no repeated name in the JSON of any value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: MAX_DEPTH - 1 }), (value) => {
+        for (const space of [0, 2]) {
+          const fault = examineStructure(JSON.stringify(value, null, space), Number.POSITIVE_INFINITY);
+          expect(fault).toBeUndefined();
+        }
+      }),
+    );
+  });
+
+  it('finds a repeated name for any text in names and values', () => {
+    const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', 'é') });
+    fc.assert(
+      fc.property(text, text, (name, value) => {
+        const [n, v] = [JSON.stringify(name), JSON.stringify(value)];
+        expect(examineStructure(`{${n}:${v},"other":[${v},{${n}:${v}}]}`, 100)).toBe(
+          name === 'other' ? 'repeated_name' : undefined,
+        );
+        expect(examineStructure(`[{${n}:${v},${n}:[]}]`, 100)).toBe('repeated_name');
+      }),
+    );
+  });
+
+  it('counts members and items, and stops at the first excess', () => {
+    expect(examineStructure('{"a":1,"b":{"c":2}}', 3)).toBeUndefined();
+    expect(examineStructure('{"a":1,"b":{"c":2}}', 2)).toEqual({ of: 'members', names: ['a', 'b'], within: 'b' });
+    expect(examineStructure('[1,2,3]', 2)).toBeUndefined();
+    expect(examineStructure('[1,2,3]', 1)).toEqual({ of: 'members', names: null, within: undefined });
+    expect(examineStructure('{"a":1,"b":2,"a":3}', 1)).toMatchObject({ of: 'members' });
+  });
+
+  it('allows 16 levels and no more', () => {
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+    expect(examineStructure(nested(MAX_DEPTH), 100)).toBeUndefined();
+    expect(examineStructure(nested(MAX_DEPTH + 1), 100)).toMatchObject({ of: 'depth' });
+    expect(examineStructure(`{"a":1,"b":${nested(MAX_DEPTH)}}`, 100)).toEqual({
+      of: 'depth',
+      names: ['a', 'b'],
+      within: 'b',
+    });
+    expect(examineStructure(`[${nested(MAX_DEPTH - 1)},${nested(MAX_DEPTH - 1)}]`, 100)).toBeUndefined();
+  });
+
+  it('terminates for any text, JSON or not', () => {
+    const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', ' ') });
+    fc.assert(fc.property(text, (any) => ['undefined', 'string', 'object'].includes(typeof examineStructure(any, 5))));
+  });
 });

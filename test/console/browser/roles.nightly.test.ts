@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { revokeClient } from '../../../src/auth/clients.js';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
-import { runCli } from '../../support/cli.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
-import { OPERATOR } from '../../support/factories.js';
 import { SECRET } from '../../support/transfers.js';
 
 describeInBrowser('sessions and roles, in a browser', () => {
@@ -62,35 +59,6 @@ describeInBrowser('sessions and roles, in a browser', () => {
     await signIn(colleague, credentials);
     expect([...editor.complaints, ...colleague.complaints]).toEqual([]);
     await Promise.all([colleague.close(), editor.close()]);
-  });
-
-  test('a revoked client is thrown out', async () => {
-    const { credentials } = await console.client({ name: 'Acme' });
-    const visitor = await console.visitor();
-    await signIn(visitor, credentials);
-    await revokeClient(console.database, OPERATOR, credentials.client_id);
-    await visitor.page.reload();
-    await visitor.page.getByText('Your session has ended. Sign in again.').waitFor();
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
-
-  test("the operator's link opens a session", async () => {
-    const { credentials } = await console.client({ name: 'Acme' });
-    const { stdout } = await runCli(
-      ['clients', 'console-link', credentials.client_id, '--viewer', '--json'],
-      console.env,
-    );
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await page.goto(JSON.parse(stdout).url);
-    await page.getByText('this session cannot change anything').waitFor();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL('**/console');
-    await page.goto('/console/settings');
-    await page.getByText('a link of the operator').waitFor();
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
   });
 
   test('a link from another site opens the page that it names', async () => {

@@ -30,23 +30,6 @@ describeInBrowser('signing in, in a browser', () => {
     await visitor.close();
   });
 
-  test('a wrong secret shows the form again, without the secret', async () => {
-    const { credentials } = await console.client();
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await page.goto('/console/sign-in');
-    await page.getByLabel('Client id').fill(credentials.client_id);
-    await page.getByLabel('Client secret').fill('hunter2hunter2');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('The client is unknown or its secret is wrong.').waitFor();
-    expect(await page.getByLabel('Client id').inputValue()).toBe(credentials.client_id);
-    expect(await page.getByLabel('Client secret').inputValue()).toBe('');
-    expect(await page.content()).not.toContain('hunter2');
-    expect(await accessibilityViolations(page)).toEqual([]);
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
-
   test('a link leaves no code in the address or the history, and opens a session by its button', async () => {
     const { call } = await console.client({ name: 'Acme' });
     const visitor = await console.visitor();

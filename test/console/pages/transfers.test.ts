@@ -68,18 +68,6 @@ test('a change that the table of statuses forbids is rejected, and the transfer 
   expect((await browser.get(`/console/transfers/${fresh.id}`)).text).toContain('customer_request');
 });
 
-test('a viewer reads and changes nothing', async () => {
-  const { clientId, browser } = await visitor({ role: 'viewer' });
-  const { id } = await makeTransfer(auth.database, clientId);
-  const { text } = await browser.get(`/console/transfers/${id}`);
-  expect(text).not.toContain('Change the status');
-  expect((await browser.get('/console/transfers')).text).not.toContain('/console/transfers/new');
-  expect((await browser.get('/console/transfers/new')).status).toBe(403);
-  for (const path of ['new', `${id}/status`, `${id}/cancel`]) {
-    expect((await browser.post(`/console/transfers/${path}`, { status: 'SENT' })).status).toBe(403);
-  }
-});
-
 test("another client's transfer is not found", async () => {
   const { browser } = await visitor();
   const { id } = await makeTransfer(auth.database, (await visitor()).clientId);
