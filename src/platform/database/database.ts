@@ -105,7 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { limits = LIMITS } = options;
   const { pool, reach } = openPool(options, limits);
   const names = new StatementNames();
-  const inTurn = transactionTurns(transactionsAtOnce(options.poolSize), limits.wait);
+  const turns = transactionTurns(transactionsAtOnce(options.poolSize), limits.wait);
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool, { statementNameGenerator: ({ sql }) => names.next(sql) }),
     // Every other format records a stack trace for each query.
@@ -140,7 +140,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           },
           { maxWait, timeout: 15_000 },
         );
-      const result = await inTurn(run, client);
+      const result = await turns.runInTurn(run, client);
       for (const callback of committed) callback();
       return result;
     };
@@ -151,7 +151,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     reach,
     requireWritable: () => requireWritable(pool),
     get waiting() {
-      return pool.waitingCount + inTurn.waiting;
+      return pool.waitingCount + turns.waiting;
     },
     query: through(prisma),
     async hot<Row>(text: string, values: readonly unknown[]) {

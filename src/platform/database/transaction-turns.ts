@@ -60,7 +60,7 @@ export function transactionTurns(max: number, limit: number) {
   }
 
   /** @param client whose request needs the transaction; undefined: no client's */
-  const inTurn = <T>(run: (remaining: number) => Promise<T>, client?: string) =>
+  const runInTurn = <T>(run: (remaining: number) => Promise<T>, client?: string) =>
     new Promise<T>((resolve, reject) => {
       const begun = performance.now();
       // The transaction before it begins this one, and has another request's deadline and trace.
@@ -85,9 +85,13 @@ export function transactionTurns(max: number, limit: number) {
       waiting.add(own);
       beginNext();
     });
-  /** `waiting`: transactions that wait for their turn. */
-  const counted = Object.defineProperty(inTurn, 'waiting', { get: () => waiting.size });
-  return counted as typeof inTurn & { readonly waiting: number };
+  return {
+    runInTurn,
+    /** Transactions that wait for their turn. */
+    get waiting(): number {
+      return waiting.size;
+    },
+  };
 }
 
 /** The number of a pool's connections that transactions may hold at once. At least one, and a fifth stays free. */

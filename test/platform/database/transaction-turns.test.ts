@@ -38,7 +38,7 @@ test('a statement gets a connection while more transactions are open than the po
 });
 
 test('a transaction whose turn does not come in time fails as if no connection were free, and never runs', async () => {
-  const inTurn = transactionTurns(1, 20);
+  const { runInTurn: inTurn } = transactionTurns(1, 20);
   const end = signal();
   const first = inTurn(() => end.given);
   let ran = false;
@@ -53,14 +53,14 @@ test('a transaction whose turn does not come in time fails as if no connection w
 });
 
 test('a transaction that fails gives its turn to the next, and rejects with its own error', async () => {
-  const inTurn = transactionTurns(1, 5_000);
+  const { runInTurn: inTurn } = transactionTurns(1, 5_000);
   const failing = inTurn(() => Promise.reject(new Error('its own')));
   await expect(failing).rejects.toThrow('its own');
   expect(await inTurn(async (remaining) => remaining > 4_000)).toBe(true);
 });
 
 test("one client's transactions hold at most half of the turns, and one turn stays free for other clients", async () => {
-  const inTurn = transactionTurns(4, 60_000);
+  const { runInTurn: inTurn } = transactionTurns(4, 60_000);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const run = (name: string, client?: string) =>
