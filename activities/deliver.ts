@@ -19,7 +19,7 @@ const EARLY = 100;
 /** An activity waits this long for a slot, ms. Then it asks again later. */
 const PATIENCE = 1_000;
 /** An attempt in flight at another worker is awaited so long, ms: it takes at most 16 s, and is recorded. */
-const ELSEWHERE = 20_000;
+const BY_OTHER = 20_000;
 /** Longest time between two looks for an attempt of another worker, ms. */
 const LONGEST_LOOK = 500;
 /** Activities that wait for a slot at once, of the 200 that this worker runs. */
@@ -40,7 +40,7 @@ export function createDeliverActivities(
     try {
       if (dispatcher.avoids(attempt)) {
         await dispatcher.leaseNow(attempt);
-        await madeElsewhere(attempt.deliveryId);
+        await madeByOther(attempt.deliveryId);
         return;
       }
       const made = dispatcher.result(attempt.deliveryId, PATIENCE);
@@ -52,12 +52,12 @@ export function createDeliverActivities(
   };
 
   /** Waits until another worker has made the attempt: until it is leased, and then while it may be in flight. */
-  const madeElsewhere = async (deliveryId: string): Promise<void> => {
+  const madeByOther = async (deliveryId: string): Promise<void> => {
     for (let waited = 0, look = 20; ; look = Math.min(2 * look, LONGEST_LOOK)) {
       await sleep(look);
       waited += look;
       const queued = await readLease(database, deliveryId);
-      if (!queued || waited > (queued.isLeased ? ELSEWHERE : PATIENCE)) return;
+      if (!queued || waited > (queued.isLeased ? BY_OTHER : PATIENCE)) return;
     }
   };
 

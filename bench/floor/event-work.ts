@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Pool } from 'undici';
 import { eventBody } from '../../src/delivery/event-catalogue.js';
-import { LEASE } from '../../src/delivery/queue.js';
+import { LEASE } from '../../src/delivery/lease.js';
 import { signatureHeader } from '../../src/delivery/sender/headers.js';
 import { newId } from '../../src/platform/ids.js';
 import { SECRET } from '../tenants.js';

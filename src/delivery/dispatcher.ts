@@ -8,20 +8,10 @@ import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
+import { BATCH, LEASE, type LeasedRow, type LeaseRequest, leaseById, leaseHeads, leaseOfEndpoints } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, checkDue, makeAttempt } from './make-attempt.js';
-import {
-  BATCH,
-  dropUndue,
-  freeExpired,
-  giveBack,
-  LEASE,
-  type LeasedRow,
-  type LeaseRequest,
-  leaseById,
-  leaseHeads,
-  leaseOfEndpoints,
-} from './queue.js';
+import { dropStale, freeExpired, giveBack } from './queue.js';
 import { Scan } from './scan.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
@@ -85,9 +75,29 @@ export interface Job {
  * - From the queue: each second, and after events that may have queued attempts anywhere, it scans the heads of all
  *   lines (scan.ts).
  *
- * It leases of an endpoint only what it expects to make within a second, so that other workers can make the rest. What
- * finds no slot within 10 s is given back. It avoids endpoints whose slots all belong to other workers, and those at
- * which this process has a fault of its own: the other workers are notified of their attempts.
+ * It leases of an endpoint only what it expects to make within a second, so that other workers can make the rest.
+ *
+ * An attempt:
+ *
+ * from       by                                                               to
+ * –          lease                                                            held, waits for its slot
+ * held       slot                                                             in flight
+ * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
+ * in flight  record, without a next attempt; may not be made any more         –
+ * in flight  record that leases the next attempt                              held
+ * in flight  slot came after 10 s, secret does not open, recorded before      returned
+ * in flight  any other fault: the request may have been sent                  –, free when the lease ends
+ * returned   the lease is given back, 5 ms later                              –, and its endpoint has more
+ *
+ * An endpoint:
+ *
+ * from       by                                                               to
+ * any        commit, notification, lease of as many as asked, lease returned  more: the queue may have attempts of it
+ * more       room for half of its share: the loop leases                      quiet, or more again
+ * any        all its slots belong to other workers                            not ours: they are notified of its attempts
+ * not ours   this worker's share grows, which requests a scan                 quiet
+ * any        a fault of this process before the request is sent               paused for 1 s, doubled up to 60 s; more
+ * paused     an attempt is sent                                               quiet
  */
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
@@ -97,7 +107,7 @@ export class Dispatcher implements Handover {
   /** Endpoints whose lines may have more attempts in the queue. */
   readonly #more = new Map<string, QueuedAt>();
   /** Endpoints whose slots all belong to other workers, with their limits. */
-  readonly #elsewhere = new LRUCache<string, number>({ max: AVOIDED });
+  readonly #notOurs = new LRUCache<string, number>({ max: AVOIDED });
   /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
   readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
   readonly #byId: Batcher<string, boolean>;
@@ -158,12 +168,12 @@ export class Dispatcher implements Handover {
   avoids({ endpointId, maxConcurrency }: QueuedAt): boolean {
     const { workers, perEndpoint } = this.options;
     const max = maxConcurrency ?? perEndpoint;
-    const isElsewhere = workers.of(endpointId, max) === 0 && workers.count > max;
-    if (isElsewhere) {
-      this.#elsewhere.set(endpointId, max);
+    const isNotOurs = workers.of(endpointId, max) === 0 && workers.count > max;
+    if (isNotOurs) {
+      this.#notOurs.set(endpointId, max);
       this.#more.delete(endpointId);
     }
-    return isElsewhere || this.#isPaused(endpointId);
+    return isNotOurs || this.#isPaused(endpointId);
   }
 
   committed({ clientId, deliveries }: QueuedEvent): void {
@@ -250,7 +260,7 @@ export class Dispatcher implements Handover {
     try {
       const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
       if (isLate()) this.#giveBack([job]);
-      else if (!isDue) await dropUndue(this.options.db, this.options.token, [deliveryId]);
+      else if (!isDue) await dropStale(this.options.db, this.options.token, [deliveryId]);
       else result = await makeAttempt(attempts, attempt, onSent);
     } catch (error) {
       // An unreachable Postgres says nothing about the endpoint.
@@ -295,15 +305,15 @@ export class Dispatcher implements Handover {
     const leasedAt = performance.now();
     const rows = await lease();
     if (rows.length > 0) failpoint('after-lease');
-    const undue: string[] = [];
+    const stale: string[] = [];
     for (const { isDue, ...attempt } of rows) {
       // Its lease ended while it waited for its record. It is still made here, once.
       if (this.#held.has(attempt.deliveryId)) continue;
       if (isDue) this.#keep({ attempt, leasedAt });
-      else undue.push(attempt.deliveryId);
+      else stale.push(attempt.deliveryId);
     }
     this.pump();
-    if (undue.length > 0) await dropUndue(this.options.db, this.options.token, undue);
+    if (stale.length > 0) await dropStale(this.options.db, this.options.token, stale);
     return new Set(rows.map(({ deliveryId }) => deliveryId));
   }
 
@@ -408,9 +418,9 @@ export class Dispatcher implements Handover {
   #allowances(): { endpointId: string; attempts: number }[] {
     const { slots, workers } = this.options;
     const avoided = [...this.#faulty.keys()].filter((id) => this.#isPaused(id));
-    for (const [endpointId, max] of this.#elsewhere.entries()) {
+    for (const [endpointId, max] of this.#notOurs.entries()) {
       if (workers.of(endpointId, max) === 0) avoided.push(endpointId);
-      else this.#elsewhere.delete(endpointId);
+      else this.#notOurs.delete(endpointId);
     }
     const none = new Set(avoided);
     const others = [...slots.allowances()].filter(({ endpointId }) => !none.has(endpointId));

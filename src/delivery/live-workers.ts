@@ -4,7 +4,7 @@ import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
-import { isFree } from './queue.js';
+import { isFree } from './lease.js';
 
 /** ms between two heartbeats. */
 const INTERVAL = 2_000;
@@ -110,7 +110,7 @@ export class LiveWorkers {
   }
 }
 
-/** A row whose time lies too far ahead was written by another clock (queue.ts) and does not count. */
+/** A row whose time lies too far ahead was written by another clock (lease.ts) and does not count. */
 const BEAT = `
 with alive as (
   insert into workers (id, alive_until) values ($1::uuid, now() + $2::int * interval '1 millisecond')

@@ -5,7 +5,7 @@ import { lowestIdBefore } from '../platform/retention.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { LeasedAttempt } from './handover.js';
-import { isFree, LEASE } from './queue.js';
+import { isFree, LEASE } from './lease.js';
 
 /** States in which an event waits for its workflow. */
 export const DUE_STATES = ['again', 'start', 'delivered'] as const;

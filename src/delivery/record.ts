@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ACTIVE } from '../endpoints/disable.js';
 import type { WorkflowMode } from '../platform/config/config.js';
 import { Batcher } from '../platform/database/batcher.js';
 import { atomically, type Handle } from '../platform/database/database.js';
@@ -9,7 +8,6 @@ import { failpoint } from '../platform/failpoints.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Trigger } from '../platform/vocabulary.js';
 import type { LeasedAttempt } from './handover.js';
-import { LADDER_TRIGGER, NEW_LEASE } from './queue.js';
 import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
@@ -94,33 +92,21 @@ export function recordAttemptsAgain(
 const LOCK = `
 select id from deliveries where id = any(array(select unnest($1::uuid[]))) order by id for no key update`;
 
-const GONE = `a.error is not null and a.response_status is not distinct from 410`;
-const SUCCEEDS = `a.error is null and (d.status = 'pending' or a.trigger = 'manual' or a.late and d.status = 'failed')`;
-/** A failure of the ladder's own attempt, at a delivery that is still pending. */
-const CLIMBS = `d.status = 'pending' and a.error is not null and a.trigger <> 'manual'`;
-const ENDS = `d.status = 'pending' and (${GONE} or ${CLIMBS} and a.wait is null)`;
-/** The time of the next attempt of a delivery that stays pending. */
-const NEXT = `case when a.trigger = 'manual' then d.next_attempt_at else now() + a.wait end`;
-
 /**
- * Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
- * to a time at which it slept. Its workflow or the watchdog queues it.
- */
-const SLEEPS = `d.status = 'pending' and not a.owes_retry and (${NEXT} > now() or a.queued is null)`;
-
-/**
- * SQL: the row of the queue `q` is that of the recorded attempt. A manual retry that was accepted after the lease of
- * this attempt had ended has taken over the row: it is still to be made.
- */
-const OWN_ROW = `(q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))`;
-
-/**
+ * `attempt` has what counts, `judged` what becomes of each delivery, by the rows as they were locked: deliveries by id, as a
+ * cancellation locks them, then the queue, then events by id.
+ *
+ * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
+ *   succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the
+ *   whole table.
+ * - `owes_retry`: a manual retry that was accepted after the lease of this attempt had ended has taken over the row of the
+ *   queue. It is still to be made, so the row stays.
+ * - Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
+ *   to a time at which it slept. Its workflow or the watchdog queues it.
+ *
  * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
  * plan. Each `= any(array(…))` leads the plan to the rows by their ids: with a join alone, a plan made for an empty queue
- * reads the whole queue. Deliveries are locked by id, as a cancellation locks them, then the queue, then events by id.
- *
- * `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
- * succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the whole table.
+ * reads the whole queue.
  */
 const RECORD = `
 with input as (
@@ -129,38 +115,43 @@ with input as (
     as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
          response_headers, response_body, error, detail)
 ), locked as materialized (
-  select d.id, d.attempt_count,
+  select d.id, d.status, d.attempt_count, d.next_attempt_at,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
          (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
     from input i join deliveries d on d.id = i.delivery_id
    where d.id = any(array(select delivery_id from input))
    order by d.id for no key update of d
 ), attempt as materialized (
-  select i.*, l.attempt_count + 1 as recorded_as, l.wait, l.queued, m.late, m.makes_retry,
-         coalesce(l.queued = 'manual' and not m.makes_retry, false) as owes_retry
+  select i.*, l.status, l.attempt_count + 1 as recorded_as, l.next_attempt_at, l.queued, l.wait,
+         i.number <> l.attempt_count + 1 as late,
+         i.number = l.attempt_count + 1 and i.trigger = 'manual' as makes_retry
     from input i join locked l on l.id = i.delivery_id
-   cross join lateral (
-     select i.number <> l.attempt_count + 1 as late,
-            i.number = l.attempt_count + 1 and i.trigger = 'manual' as makes_retry) m
    where i.error is not null and i.number = l.attempt_count + 1
       or i.error is null and i.t <> all(array(
            select known.t from attempts known where known.delivery_id = i.delivery_id and known.error is null))
+), judged as materialized (
+  select a.*, o.*,
+         o.climbs and a.wait is null or o.is_gone as fails,
+         case when a.trigger = 'manual' then a.next_attempt_at else now() + a.wait end as next,
+         coalesce(a.queued = 'manual' and not a.makes_retry, false) as owes_retry
+    from attempt a cross join lateral (
+      select a.error is null and (a.status = 'pending' or a.trigger = 'manual' or a.late and a.status = 'failed') as succeeds,
+             a.error is not null and a.status = 'pending' and a.trigger <> 'manual' as climbs,
+             a.error is not null and a.status = 'pending' and a.response_status is not distinct from 410 as is_gone) o
 ), updated as (
   update deliveries d set
-    attempt_count = a.recorded_as,
-    rung = case when ${CLIMBS} then d.rung + 1 else d.rung end,
-    status = case when ${SUCCEEDS} then 'succeeded'
-                  when ${ENDS} then 'failed' else d.status end,
-    reason = case when ${SUCCEEDS} then null
-                  when ${ENDS} then case when ${GONE} then 'endpoint_gone' else 'exhausted' end else d.reason end,
-    next_attempt_at = case when not (${SUCCEEDS} or ${ENDS}) and d.status = 'pending' then ${NEXT} end,
-    asleep = not (${SUCCEEDS} or ${ENDS}) and ${SLEEPS},
-    finished_at = case when ${SUCCEEDS} or ${ENDS} then now() else d.finished_at end
-    from attempt a
-   where d.id = a.delivery_id and d.id = any(array(select delivery_id from attempt))
-  returning d.id, d.event_id, d.status, d.reason, d.next_attempt_at, d.asleep, ${LADDER_TRIGGER} as ladder_trigger,
-            d.endpoint_id, a.recorded_as, a.makes_retry,
-            a.trigger = 'manual' or a.late as unplanned
+    attempt_count = j.recorded_as,
+    rung = case when j.climbs then d.rung + 1 else d.rung end,
+    status = case when j.succeeds then 'succeeded' when j.fails then 'failed' else d.status end,
+    reason = case when j.succeeds then null when j.is_gone then 'endpoint_gone' when j.fails then 'exhausted' else d.reason end,
+    next_attempt_at = case when d.status = 'pending' and not j.succeeds and not j.fails then j.next end,
+    asleep = d.status = 'pending' and not j.succeeds and not j.fails
+             and not j.owes_retry and (j.next > now() or j.queued is null),
+    finished_at = case when j.succeeds or j.fails then now() else d.finished_at end
+    from judged j
+   where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
+  returning d.id, d.event_id, d.endpoint_id, d.status, d.reason, d.next_attempt_at, d.asleep, d.recovered,
+            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.late as unplanned
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error, detail)
@@ -169,12 +160,16 @@ with input as (
     from attempt a
 ), left_queue as (
   delete from queue q
-   where q.delivery_id = any(array(select id from updated where status <> 'pending' or asleep)) and ${OWN_ROW}
+   where q.delivery_id = any(array(select id from updated where status <> 'pending' or asleep))
+     and (q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))
 ), next as (
-  update queue q set line = 'fresh', due_at = u.next_attempt_at, trigger = u.ladder_trigger, ${NEW_LEASE}
-    from updated u join webhook_endpoints e on e.id = u.endpoint_id and ${ACTIVE}
+  update queue q
+     set line = 'fresh', due_at = u.next_attempt_at, trigger = case when u.recovered then 'recover' else 'schedule' end,
+         lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
+    from updated u join webhook_endpoints e on e.id = u.endpoint_id and e.enabled and e.deleted_at is null
    where q.delivery_id = u.id and q.delivery_id = any(array(select id from updated where status = 'pending' and not asleep))
-     and q.lease_token = $1::uuid and ${OWN_ROW}
+     and q.lease_token = $1::uuid
+     and (q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))
   returning q.delivery_id, q.trigger, q.lease_until
 ), event as materialized (
   select event_id, max(case when unplanned then 'again'

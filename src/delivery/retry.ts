@@ -6,7 +6,7 @@ import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Handover, LeasedAttempt } from './handover.js';
-import { isFree } from './queue.js';
+import { isFree } from './lease.js';
 
 const limit = new PostgresLimit('retries', LIMITS.retries);
 

@@ -1,4 +1,4 @@
-import type { Cursor } from './queue.js';
+import type { Cursor } from './lease.js';
 
 /**
  * Where a scan of the queue is. A scan looks at a few hundred lines in each statement.

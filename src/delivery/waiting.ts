@@ -1,6 +1,6 @@
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { shareReading } from '../platform/deadline.js';
-import { isFree } from './queue.js';
+import { isFree } from './lease.js';
 
 /** Which tables have rows that wait. */
 export interface Waiting {

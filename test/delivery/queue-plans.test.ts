@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { leaseById, leaseHeads, leaseOfEndpoints } from '../../src/delivery/queue.js';
+import { leaseById, leaseHeads, leaseOfEndpoints } from '../../src/delivery/lease.js';
 import { readWaiting } from '../../src/delivery/waiting.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';

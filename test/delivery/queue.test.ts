@@ -1,18 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
-import {
-  areDue,
-  dropUndue,
-  freeExpired,
-  giveBack,
-  HEADS,
-  type LeaseRequest,
-  leaseById,
-  leaseHeads,
-  leaseOfEndpoints,
-  queueDue,
-  queueOverdue,
-} from '../../src/delivery/queue.js';
+import { HEADS, type LeaseRequest, leaseById, leaseHeads, leaseOfEndpoints } from '../../src/delivery/lease.js';
+import { areDue, dropStale, freeExpired, giveBack, queueDue, queueOverdue } from '../../src/delivery/queue.js';
 import { resetForRecovery } from '../../src/delivery/recoveries.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
@@ -258,7 +247,7 @@ describe('an attempt that may not be made', () => {
     const { deliveryId, eventId, endpointId } = await freeAttempt();
     await db.prisma.endpoint.update({ where: { id: endpointId }, data });
     expect(await lease()).toMatchObject([{ deliveryId, isDue: false }]);
-    await dropUndue(db, TOKEN, [deliveryId]);
+    await dropStale(db, TOKEN, [deliveryId]);
     expect(await rowOf(deliveryId)).toBeNull();
     const ended = { reason, nextAttemptAt: null, asleep: false, finishedAt: expect.any(Date) };
     expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'cancelled', ...ended });
@@ -274,7 +263,7 @@ describe('an attempt that may not be made', () => {
     await giveBack(db, TOKEN, [leased!]);
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
     expect(await lease()).toMatchObject([{ isDue: false }]);
-    await dropUndue(db, TOKEN, [deliveryId]);
+    await dropStale(db, TOKEN, [deliveryId]);
     expect(await rowOf(deliveryId)).toBeNull();
     expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'failed', reason: 'exhausted' });
   });
@@ -283,7 +272,7 @@ describe('an attempt that may not be made', () => {
     const { deliveryId } = await freeAttempt();
     await db.query(`update deliveries set status = 'cancelled', reason = 'endpoint_disabled'`, []);
     expect(await lease()).toMatchObject([{ isDue: false }]);
-    await dropUndue(db, TOKEN, [deliveryId]);
+    await dropStale(db, TOKEN, [deliveryId]);
     expect(await rowOf(deliveryId)).toBeNull();
     expect(await deliveryOf(deliveryId)).toMatchObject({ reason: 'endpoint_disabled' });
   });
@@ -292,7 +281,7 @@ describe('an attempt that may not be made', () => {
     const { deliveryId, endpointId } = await freeAttempt();
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
     await lease();
-    await dropUndue(db, newId(), [deliveryId]);
+    await dropStale(db, newId(), [deliveryId]);
     expect(await rowOf(deliveryId)).not.toBeNull();
   });
 
@@ -300,7 +289,7 @@ describe('an attempt that may not be made', () => {
     const { deliveryId, endpointId } = await freeAttempt();
     await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
     await giveBack(db, TOKEN, await lease());
-    await dropUndue(db, TOKEN, [deliveryId]);
+    await dropStale(db, TOKEN, [deliveryId]);
     expect([await deliveryOf(deliveryId), await rowOf(deliveryId)]).toMatchObject([{ status: 'cancelled' }, null]);
   });
 
@@ -312,7 +301,7 @@ describe('an attempt that may not be made', () => {
     let dropped: Promise<void> | undefined;
     await db.transaction(async (tx) => {
       expect(await resetForRecovery(tx, { ...scope, after: null, limit: 10, retryDelays: [0] })).toEqual([deliveryId]);
-      dropped = dropUndue(db, TOKEN, [deliveryId]);
+      dropped = dropStale(db, TOKEN, [deliveryId]);
       await db.untilBlocked();
     });
     await dropped;
@@ -327,7 +316,7 @@ describe('an attempt that may not be made', () => {
     let dropped: Promise<void> | undefined;
     await db.transaction(async (tx) => {
       await tx.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: true } });
-      dropped = dropUndue(db, TOKEN, [deliveryId]);
+      dropped = dropStale(db, TOKEN, [deliveryId]);
       await db.untilBlocked();
     });
     await dropped;
@@ -338,7 +327,7 @@ describe('an attempt that may not be made', () => {
   it('is no attempt of an active endpoint', async () => {
     const { deliveryId } = await freeAttempt();
     await lease();
-    await dropUndue(db, TOKEN, [deliveryId]);
+    await dropStale(db, TOKEN, [deliveryId]);
     expect(await rowOf(deliveryId)).not.toBeNull();
     expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending' });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { leaseById } from '../../src/delivery/queue.js';
+import { leaseById } from '../../src/delivery/lease.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';

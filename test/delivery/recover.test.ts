@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
-import { leaseOfEndpoints } from '../../src/delivery/queue.js';
+import { leaseOfEndpoints } from '../../src/delivery/lease.js';
 import { countRecoverable, LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';

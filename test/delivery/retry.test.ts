@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { dropUndue, freeExpired } from '../../src/delivery/queue.js';
+import { dropStale, freeExpired } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
@@ -356,7 +356,7 @@ describe('the attempt of a manual retry', () => {
     await db.transaction((tx) => disableEndpoint(tx, target.endpointId, 'owner'));
     const { token, isDue } = await lease(db, target.deliveryId);
     expect(isDue).toBe(false);
-    await dropUndue(db, token, [target.deliveryId]);
+    await dropStale(db, token, [target.deliveryId]);
     expect(await read(target)).toMatchObject({ delivery, queue: null });
   });
 

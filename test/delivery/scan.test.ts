@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Cursor } from '../../src/delivery/queue.js';
+import type { Cursor } from '../../src/delivery/lease.js';
 import { Scan } from '../../src/delivery/scan.js';
 
 /** A queue of so many lines, of which a statement looks at 200; \`leased\` of each statement. */

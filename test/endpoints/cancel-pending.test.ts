@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { dropUndue, leaseById, leaseHeads } from '../../src/delivery/queue.js';
+import { leaseById, leaseHeads } from '../../src/delivery/lease.js';
+import { dropStale } from '../../src/delivery/queue.js';
 import { recordAttempts } from '../../src/delivery/record.js';
 import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import {
@@ -100,7 +101,7 @@ describe('an endpoint with a backlog that is disabled', () => {
     const { leased } = await leaseHeads(db, request, null);
     expect(leased.map(({ isDue }) => isDue)).toEqual([false, false]);
     const ids = leased.map(({ deliveryId }) => deliveryId);
-    await dropUndue(db, token, ids);
+    await dropStale(db, token, ids);
     expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_002 });
     expect(await queueOf(endpoint)).toEqual([]);
   });

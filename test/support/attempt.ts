@@ -1,4 +1,4 @@
-import { type LeasedRow, leaseById } from '../../src/delivery/queue.js';
+import { type LeasedRow, leaseById } from '../../src/delivery/lease.js';
 import { type RecordedAttempt, recordAttempts } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import type { Handle } from '../../src/platform/database/database.js';

@@ -1,5 +1,5 @@
 import type { LeasedAttempt, QueuedEvent } from '../../src/delivery/handover.js';
-import { leaseById } from '../../src/delivery/queue.js';
+import { leaseById } from '../../src/delivery/lease.js';
 import type { Database, Handle } from '../../src/platform/database/database.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { makeClient, makeEndpoint, makeTransfer } from './factories.js';

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { QueuedEvent } from '../../../src/delivery/handover.js';
+import { type LeasedRow, leaseById, leaseHeads, leaseOfEndpoints } from '../../../src/delivery/lease.js';
 import {
   DUE_STATES,
   type DueState,
@@ -8,18 +9,7 @@ import {
   markDone,
   releaseEvents,
 } from '../../../src/delivery/outbox.js';
-import {
-  areDue,
-  dropUndue,
-  freeExpired,
-  giveBack,
-  type LeasedRow,
-  leaseById,
-  leaseHeads,
-  leaseOfEndpoints,
-  queueDue,
-  queueOverdue,
-} from '../../../src/delivery/queue.js';
+import { areDue, dropStale, freeExpired, giveBack, queueDue, queueOverdue } from '../../../src/delivery/queue.js';
 import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
@@ -406,7 +396,7 @@ export class World {
       expect({ id, isDue: row.isDue }).toEqual({ id, isDue: model.isDue(id) });
       if (!keeps) continue;
       if (!row.isDue) {
-        await dropUndue(db, token, [id]);
+        await dropStale(db, token, [id]);
         model.drop(id, token);
       } else if (
         ![...this.#jobs, ...this.#made.map(({ job }) => job)].some((j) => j.token === token && j.deliveryId === id)
@@ -477,7 +467,7 @@ export class World {
     const isDue = known?.queued?.holder === token && model.isDue(deliveryId);
     expect(await areDue(db, token, [deliveryId])).toEqual([isDue]);
     if (!isDue) {
-      await dropUndue(db, token, [deliveryId]);
+      await dropStale(db, token, [deliveryId]);
       if (known) model.drop(deliveryId, token);
       return true;
     }

@@ -1,0 +1,190 @@
+import type { Handle } from '../platform/database/database.js';
+import { NIL_ID } from '../platform/ids.js';
+import type { LeasedAttempt } from './handover.js';
+
+/**
+ * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its workflow,
+ * a workflow that waits for its start. Times are on Postgres's clock. Statements that stand as whole texts say 30 seconds.
+ */
+export const LEASE = {
+  seconds: 30,
+  /** No attempt starts with less time left than this, ms: it takes up to 15 s, and a second for the body. */
+  leastLeft: 20_000,
+} as const;
+
+/**
+ * SQL: whether a lease has ended or was never given. Each lasts for `LEASE.seconds`. One that ends after more than twice
+ * that time was given by another clock, before Postgres was restored or failed over to a machine whose clock is behind.
+ * No process holds it.
+ */
+export function isFree(column: string): string {
+  return `(${column} is null or ${column} <= now() or ${column} > now() + interval '${2 * LEASE.seconds} seconds')`;
+}
+
+/** Lines whose heads one scan looks at. The next scan continues after the last of them. */
+export const HEADS = 200;
+/** Attempts that one statement leases. */
+export const BATCH = 200;
+
+/** The end of a line of the queue, in the order of its index. */
+export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;
+
+/** How many attempts of an endpoint this process takes now, 0 for none. */
+export interface Allowance {
+  endpointId: string;
+  attempts: number;
+}
+
+export interface LeaseRequest {
+  token: string;
+  allowances: readonly Allowance[];
+  limit: number;
+}
+
+/** A leased row. `isDue` false: its endpoint is inactive, or its delivery was cancelled; see `dropStale`. */
+export interface LeasedRow extends LeasedAttempt {
+  isDue: boolean;
+}
+
+/**
+ * Leases attempts from the heads of up to `HEADS` lines after the cursor. `next` null: no line follows.
+ * @param request.attempts the most attempts of a line whose endpoint `allowances` does not name
+ */
+export async function leaseHeads(
+  db: Handle,
+  request: LeaseRequest & { attempts: number },
+  after: Cursor | null,
+): Promise<{ leased: LeasedRow[]; next: Cursor | null }> {
+  const [row] = await db.query<{ leased: LeasedRow[]; heads: number; last: Cursor | null }>(LEASE_HEADS, [
+    ...valuesOf(request),
+    request.attempts,
+    after?.endpointId ?? NIL_ID,
+    after?.line ?? 'fresh',
+  ]);
+  return { leased: row?.leased ?? [], next: row && row.heads === HEADS ? row.last : null };
+}
+
+/** Leases attempts of the endpoints that the request's `allowances` name. */
+export function leaseOfEndpoints(db: Handle, request: LeaseRequest): Promise<LeasedRow[]> {
+  return db.query<LeasedRow>(LEASE_OF_ENDPOINTS, valuesOf(request));
+}
+
+/** Leases attempts by the ids of their deliveries, where they are free. */
+export function leaseById(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
+  return db.query<LeasedRow>(LEASE_BY_ID, [token, deliveryIds]);
+}
+
+function valuesOf({ token, allowances, limit }: LeaseRequest): unknown[] {
+  return [
+    token,
+    allowances.map(({ endpointId }) => endpointId),
+    allowances.map((allowance) => allowance.attempts),
+    limit,
+  ];
+}
+
+/**
+ * A loose index scan finds the heads. It reads one entry of the index for each line, whatever the length of the line.
+ * Each line's rows are locked as they are found, so that scans of several workers at the same moment get different rows.
+ * A row that is locked and not leased is free again after this statement.
+ *
+ * The leased rows are few and every key is an id, so that joins read the rest of what an attempt needs.
+ */
+const LEASE_HEADS = `
+with recursive heads as (
+  (select q.endpoint_id, q.line, 1 as position from queue q
+    where q.lease_until is null and (q.endpoint_id, q.line) > ($6::uuid, $7::queue_line)
+    order by q.endpoint_id, q.line limit 1)
+  union all
+  select n.endpoint_id, n.line, h.position + 1
+    from heads h cross join lateral (
+      select q.endpoint_id, q.line from queue q
+       where q.lease_until is null and (q.endpoint_id, q.line) > (h.endpoint_id, h.line)
+       order by q.endpoint_id, q.line limit 1) n
+   where h.position < 200
+), known as (
+  select * from unnest((select $2::uuid[]), $3::int[]) as k(endpoint_id, attempts)
+), lines as materialized (
+  select h.endpoint_id, h.line, coalesce(k.attempts, $5::int) as attempts
+    from heads h left join known k on k.endpoint_id = h.endpoint_id
+   where coalesce(k.attempts, $5::int) > 0
+   order by random()
+), free as materialized (
+  select w.delivery_id
+    from lines l cross join lateral (
+      select q.delivery_id from queue q
+       where q.endpoint_id = l.endpoint_id and q.line = l.line and q.lease_until is null
+       order by q.due_at, q.delivery_id limit l.attempts
+         for update skip locked) w
+   limit $4::int
+), leased as (
+  update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
+   where q.delivery_id = any(array(select delivery_id from free))
+  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
+), rows as (
+  select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
+         q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
+         e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
+         e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
+    from leased q
+    join deliveries d on d.id = q.delivery_id
+    join events v on v.id = d.event_id
+    join webhook_endpoints e on e.id = q.endpoint_id
+   order by q.due_at, q.delivery_id
+)
+select (select coalesce(json_agg(r), '[]') from rows r) as leased,
+       (select count(*)::int from heads) as heads,
+       (select json_build_object('endpointId', endpoint_id, 'line', line) from heads order by position desc limit 1) as last`;
+
+/** As `LEASE_HEADS`, from both lines of each known endpoint. */
+const LEASE_OF_ENDPOINTS = `
+with known as (
+  select * from unnest((select $2::uuid[]), $3::int[]) as k(endpoint_id, attempts)
+), lines as materialized (
+  select k.endpoint_id, n.line, k.attempts
+    from known k cross join (values ('fresh'::queue_line), ('late')) as n(line)
+   where k.attempts > 0
+   order by random()
+), free as materialized (
+  select w.delivery_id
+    from lines l cross join lateral (
+      select q.delivery_id from queue q
+       where q.endpoint_id = l.endpoint_id and q.line = l.line and q.lease_until is null
+       order by q.due_at, q.delivery_id limit l.attempts
+         for update skip locked) w
+   limit $4::int
+), leased as (
+  update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
+   where q.delivery_id = any(array(select delivery_id from free))
+  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
+)
+select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
+       q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
+       e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
+       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
+  from leased q
+  join deliveries d on d.id = q.delivery_id
+  join events v on v.id = d.event_id
+  join webhook_endpoints e on e.id = q.endpoint_id
+ order by q.due_at, q.delivery_id`;
+
+/** The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. */
+const LEASE_BY_ID = `
+with free as materialized (
+  select q.delivery_id from unnest((select $2::uuid[])) asked(id) join queue q on q.delivery_id = asked.id
+   where q.lease_until is null or q.lease_until <= now() or q.lease_until > now() + interval '60 seconds'
+     for update of q skip locked
+), leased as (
+  update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
+   where q.delivery_id = any(array(select delivery_id from free))
+  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
+)
+select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
+       q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
+       e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
+       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
+  from leased q
+  join deliveries d on d.id = q.delivery_id
+  join events v on v.id = d.event_id
+  join webhook_endpoints e on e.id = q.endpoint_id
+ order by q.due_at, q.delivery_id`;
