@@ -54,7 +54,7 @@ function cursorKind<Name extends string, Key extends string | number>(
 }
 
 /** The query parameters of a list. A page has at most `most` items; `usual` is the default. */
-export function paging<Key>(kind: CursorKind<Key, never>, { most, usual } = { most: 100, usual: 25 }) {
+export function paging<Key>(kind: Pick<CursorKind<Key, never>, 'read'>, { most, usual } = { most: 100, usual: 25 }) {
   return {
     limit: z
       .string()
@@ -97,7 +97,10 @@ export function pageView<Item extends z.ZodType>(
   const schema = view(id, {
     data: z.array(item),
     has_more: z.boolean(),
-    next_cursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'The `cursor` of the next page; null on the last page, but not of the feed of events.' }),
   });
   return { status: 200, description, schema };
 }
@@ -123,6 +126,7 @@ const PAGE_BYTES = MAX_RESPONSE_BYTES - 1_000;
  * of the page. Each item is serialized once, so that measuring its size is free.
  * @param rows read with `pageOf`
  * @param next the key after which the next page starts if all rows are on this one; null: this is then the last page
+ * @param end of a list that grows at its end: the key after the last page, whose cursor then leads to later rows
  */
 export function respondWithPage<Key, Row, View>(
   { url, search, query: { limit } }: { url: string; search: URLSearchParams; query: { limit: number } },
@@ -130,6 +134,7 @@ export function respondWithPage<Key, Row, View>(
   rows: readonly Row[],
   present: (row: Row) => View,
   next: Key | null = null,
+  end: Key | null = null,
 ): Reply {
   const items: string[] = [];
   let bytes = 0;
@@ -142,7 +147,8 @@ export function respondWithPage<Key, Row, View>(
   const last = rows[items.length - 1];
   const hasMore = rows.length > items.length && last !== undefined;
   const cursor = hasMore ? cursors.after(last) : next && cursors.write(next);
-  const json = `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(cursor)}}`;
+  const shown = cursor ?? (end && cursors.write(end));
+  const json = `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(shown)}}`;
   if (cursor === null) return new Reply({ json });
   const following = new URLSearchParams(search);
   following.set('cursor', cursor);

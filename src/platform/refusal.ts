@@ -45,7 +45,8 @@ const MEANINGS = {
       '`errors` lists what is invalid: `pointer` names a field of the body, `parameter` a parameter of the query.',
     too_many_parameters:
       'A query may have at most 20 parameters, a console form hardly more than its fields; each repetition counts.',
-    outside_retention: 'The window starts before the oldest retained event; choose a later `since`.',
+    outside_retention:
+      'The window or cursor is from before the oldest retained event; choose a later `since`, or read the feed anew.',
     secret_immutable:
       'The secret of an endpoint cannot be changed; switch to a new endpoint as the guide says under "Change the secret".',
     url_not_canonical:

@@ -1,3 +1,4 @@
+import { LATEST_COMMIT } from '../delivery/committed-until.js';
 import { LEFT_JOIN_DELIVERY } from '../delivery/window.js';
 import type { Handle } from '../platform/database/database.js';
 import { lowestIdAt, timeOf } from '../platform/ids.js';
@@ -18,9 +19,6 @@ export interface PendingAlone {
 /** Pending deliveries that are compared with those of the successor. */
 const COUNTED_ALONE = 10_000;
 
-/** An event may be committed this long after its time, and then without a delivery for an endpoint of a minute ago, ms. */
-const LATEST_COMMIT = 60_000;
-
 interface Row {
   ladder: string;
   rung: number;
@@ -40,7 +38,7 @@ export async function readPendingAlone(
   successorId: string,
 ): Promise<PendingAlone | undefined> {
   const { enabled, enabledAt } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: successorId } });
-  // A delivery has its event's time in its id. Every later event has a delivery for the successor.
+  // A delivery has its event's time in its id. Every event that is committed later has a delivery for the successor.
   const before = lowestIdAt(enabled ? enabledAt.getTime() + LATEST_COMMIT : Number.POSITIVE_INFINITY);
   const rows = await db.query<Row>(PENDING_ALONE, [successorId, endpointId, before]);
   const countOf = (some: readonly Row[]) => some.reduce((sum, { count }) => sum + count, 0);

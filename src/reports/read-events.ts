@@ -48,6 +48,34 @@ export async function listEvents(
   return outcome === undefined ? records : records.filter(({ deliveries }) => deliveries[outcome] > 0);
 }
 
+interface FeedFilters extends Pick<EventFilters, 'type' | 'transferId' | 'createdAfter' | 'createdBefore' | 'take'> {
+  /** Only ids above this one. */
+  after: string | undefined;
+  /** Only events of a time before this, ms since 1970: until then, all are committed (`CommittedUntil`). */
+  until: number;
+}
+
+/** Lists a client's events, oldest first. The order is that of the index, read backwards. */
+export async function listEventsOldestFirst(
+  db: Handle,
+  clientId: string,
+  { type, transferId, after, until, take, createdBefore = until, createdAfter }: FeedFilters,
+): Promise<EventRecord[]> {
+  const range = idsWithin({ createdAfter, createdBefore: Math.min(until, createdBefore) });
+  const events = await db.prisma.event.findMany({
+    where: {
+      clientId: exactly(clientId),
+      id: { ...range, ...(after !== undefined && { gt: after }) },
+      ...(type !== undefined && { type }),
+      ...(transferId !== undefined && { transferId }),
+    },
+    orderBy: [{ clientId: 'desc' }, { id: 'asc' }],
+    take,
+    select: { id: true, body: true },
+  });
+  return withCounts(db, events);
+}
+
 /**
  * The ids of the newest events with a delivery of a status: the newest such deliveries of each endpoint, merged. The id of
  * a delivery has the millisecond of its event's, so that both lists have one order but for events of one millisecond,

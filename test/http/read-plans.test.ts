@@ -169,6 +169,11 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     `?${cursor('events')}`,
     `?transfer_id=${transfer}`,
     `?missing_from=${endpoint}&${RANGE}`,
+    '?order=oldest&limit=100',
+    `?order=oldest&${RANGE}`,
+    `?order=oldest&${cursor('the feed of events')}`,
+    `?order=oldest&transfer_id=${transfer}`,
+    `?order=oldest&type=transfer.status_changed&${cursor('the feed of events')}`,
     ...Object.values(DeliveryStatus).flatMap((status) => [
       `?outcome=${status}&type=transfer.status_changed`,
       `?outcome=${status}&${RANGE}`,

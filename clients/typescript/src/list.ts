@@ -1,10 +1,10 @@
 import { TransferServiceError } from './error.js';
 
-/** One page of a list, newest first. */
+/** One page of a list, newest first unless its `order` says otherwise. */
 export interface Page<Item> {
   data: Item[];
   has_more: boolean;
-  /** The `cursor` of the next page; null on the last page. */
+  /** The `cursor` of the next page; null on the last page, but not of the feed of events (`order: 'oldest'`). */
   next_cursor: string | null;
 }
 
@@ -36,7 +36,7 @@ export class List<Item> implements AsyncIterable<Item> {
     for (;;) {
       const page = await this.#read(cursor);
       yield page;
-      if (page.next_cursor === null) return;
+      if (page.next_cursor === null || !page.has_more) return;
       if (page.next_cursor === cursor) {
         throw new TransferServiceError('the next page is this page again', { code: 'invalid_response' });
       }

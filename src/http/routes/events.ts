@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { CommittedUntil } from '../../delivery/committed-until.js';
 import { EVENT_TYPES } from '../../delivery/event-catalogue.js';
 import { LOOKED_AT } from '../../delivery/window.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
+import { lowestIdAt, timeOf } from '../../platform/ids.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { Refusal } from '../../platform/refusal.js';
 import { listDeliveries } from '../../reports/read-deliveries.js';
-import { getEvent, listEvents, listMissing } from '../../reports/read-events.js';
+import { getEvent, listEvents, listEventsOldestFirst, listMissing } from '../../reports/read-events.js';
+import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { routesOf } from '../route.js';
 import { eventView, presentDelivery, presentEvent } from '../schemas/delivery.js';
@@ -12,8 +16,20 @@ import { idFilter, madeWithin, validationError } from '../schemas/fields.js';
 import { TOO_LONG_WINDOW } from '../schemas/statement.js';
 import { deliveries, deliveryFilters } from './deliveries.js';
 
-const events = pageView('EventPage', eventView);
+const events = pageView('EventPage', eventView, 'A page of the list.');
 const eventCursors = idCursor('events');
+const feedCursors = idCursor('the feed of events');
+/** Reads the cursors of both orders, each as what it is. */
+const cursors = {
+  read(text: string) {
+    const [id, feedId] = [eventCursors.read(text), feedCursors.read(text)];
+    return id !== undefined
+      ? { id, order: 'newest' }
+      : feedId !== undefined
+        ? { id: feedId, order: 'oldest' }
+        : undefined;
+  },
+};
 const deliveryCursors = idCursor("an event's deliveries");
 
 const filters = z
@@ -28,7 +44,23 @@ const filters = z
       .meta({ description: 'Only events that have a delivery with this status. Not with `missing_from`.' }),
     transfer_id: idFilter,
     ...madeWithin,
-    ...paging(eventCursors),
+    order: z.enum(['newest', 'oldest']).default('newest').meta({
+      description:
+        '`oldest`: the feed, oldest first. Every page has a `next_cursor`; read on from it at any time within the retention period. No event ever appears before it, so none is missed. An event appears about a second after its change, later while an older change is being committed. Not with `missing_from` or `outcome`.',
+    }),
+    ...paging(cursors),
+  })
+  .refine(({ order, cursor }) => cursor === undefined || cursor.order === order, {
+    path: ['cursor'],
+    ...validationError('invalid_cursor', 'is not a cursor of an earlier response of this list'),
+  })
+  .refine(({ order, missing_from }) => order === 'newest' || missing_from === undefined, {
+    path: ['missing_from'],
+    ...validationError('not_allowed', 'is not allowed with order=oldest'),
+  })
+  .refine(({ order, outcome }) => order === 'newest' || outcome === undefined, {
+    path: ['outcome'],
+    ...validationError('not_allowed', 'is not allowed with order=oldest'),
   })
   .refine(({ missing_from, created_after }) => missing_from === undefined || created_after !== undefined, {
     path: ['created_after'],
@@ -46,8 +78,17 @@ const filters = z
     },
   );
 
+/** @throws Refusal outside_retention where events after the cursor may have been removed */
+function refuseExpired(cursor: string | undefined, kept: number): void {
+  if (cursor === undefined || timeOf(cursor) >= kept) return;
+  const detail = `is from before ${new Date(kept).toISOString()}: later events have been removed`;
+  const error = { parameter: 'cursor', code: 'outside_retention', detail };
+  throw new Refusal('outside_retention', `cursor ${detail}.`, [error]);
+}
+
 /** `/events` (contract, Events and deliveries). */
-export function eventRoutes() {
+export function eventRoutes({ config }: AppDependencies) {
+  const committed = new CommittedUntil();
   const route = routesOf('Events and deliveries');
   return [
     route('GET', '/events', {
@@ -55,7 +96,7 @@ export function eventRoutes() {
       summary: 'List events',
       scope: 'webhooks:read',
       query: filters,
-      refusals: ['not_found', 'statement_limit_reached'],
+      refusals: ['not_found', 'statement_limit_reached', 'outside_retention'],
       response: events,
       async handle(request) {
         const { caller, query, db } = request;
@@ -67,17 +108,22 @@ export function eventRoutes() {
             createdBefore: created_before,
             type,
             transferId: transfer_id,
-            before: query.cursor,
+            before: query.cursor?.id,
             limit: query.limit,
           });
           return respondWithPage(request, eventCursors, page.events, presentEvent, page.next);
         }
-        const rows = await listEvents(db, caller.clientId, {
-          type,
-          outcome,
-          transferId: transfer_id,
-          ...pageOf(query),
-        });
+        const filters = { type, transferId: transfer_id, ...pageOf({ ...query, cursor: query.cursor?.id }) };
+        if (query.order === 'oldest') {
+          const until = await committed.read(db);
+          const { before: after, ...others } = filters;
+          refuseExpired(after, until - config.retention);
+          const rows = await listEventsOldestFirst(db, caller.clientId, { ...others, after, until });
+          const reached = lowestIdAt(Math.min(until, created_before ?? until));
+          const end = after !== undefined && after > reached ? after : reached;
+          return respondWithPage(request, feedCursors, rows, presentEvent, null, end);
+        }
+        const rows = await listEvents(db, caller.clientId, { ...filters, outcome });
         return respondWithPage(request, eventCursors, rows, presentEvent);
       },
     }),

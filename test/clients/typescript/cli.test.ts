@@ -107,41 +107,35 @@ describe('against a stub', () => {
     created_at: new Date(Date.UTC(2026, 10, 22, 10, 0, n)).toISOString().slice(0, -1),
     deliveries: { pending: 0, succeeded: 1, failed: 0, cancelled: 0 },
   });
-  const page = (...events: Event[]) => ({ status: 200, json: { data: events, has_more: false, next_cursor: null } });
-
-  test('a feed reports new events, oldest first and once, late ones too', async () => {
-    const feed = new EventFeed(stub.client(), ended.signal);
-    stub.answers = [page(event(10)), page(event(10), event(5))];
-    await feed.begin();
-    const ids = async () => (await feed.next()).map(({ id }) => id);
-    stub.answers = [page(event(12), event(11), event(10), event(5))];
-    expect(await ids()).toEqual(['e-11', 'e-12']);
-    // The transaction of event 7 took longer than that of event 10.
-    stub.answers = [page(event(12), event(11), event(10), event(7), event(5))];
-    expect(await ids()).toEqual(['e-7']);
-    stub.answers = [page(event(12), event(11))];
-    expect(await ids()).toEqual([]);
-    expect(stub.requests.at(-1)?.url).toContain(`created_after=${encodeURIComponent('2026-11-22T09:59:12.000Z')}`);
+  const page = (next_cursor: string | null, ...events: Event[]) => ({
+    status: 200,
+    json: { data: events, has_more: false, next_cursor },
   });
 
-  test('a feed reports the events of a page again if a later page failed', async () => {
+  test('a feed reports the events after the newest one, and each page again until it has arrived', async () => {
     const feed = new EventFeed(stub.client(), ended.signal);
-    stub.answers = [page(event(1)), page(event(1))];
+    stub.answers = [page(null, event(10))];
     await feed.begin();
-    const first = { status: 200, json: { data: [event(4), event(3)], has_more: true, next_cursor: 'more' } };
-    stub.answers = [first, problem(500, 'internal_error')];
+    const next = async () => {
+      const ids = (await feed.next()).map(({ id }) => id);
+      return [new URLSearchParams(stub.requests.at(-1)?.url.split('?')[1]).toString(), ids];
+    };
+    stub.answers = [problem(500, 'internal_error')];
     await expect(feed.next()).rejects.toMatchObject({ code: 'internal_error' });
-    stub.answers = [first, page(event(2), event(1))];
-    expect((await feed.next()).map(({ id }) => id)).toEqual(['e-2', 'e-3', 'e-4']);
-    stub.answers = [page(event(4), event(3), event(2))];
-    expect(await feed.next()).toEqual([]);
+    stub.answers = [page('after-12', event(11), event(12))];
+    const first = 'order=oldest&limit=100&created_after=2026-11-22T10%3A00%3A10.000Z';
+    expect(await next()).toEqual([first, ['e-11', 'e-12']]);
+    stub.answers = [problem(500, 'internal_error')];
+    await expect(feed.next()).rejects.toMatchObject({ code: 'internal_error' });
+    stub.answers = [page('after-13', event(13))];
+    expect(await next()).toEqual(['order=oldest&limit=100&cursor=after-12', ['e-13']]);
   });
 
   test('a feed without events reports the first one', async () => {
     const feed = new EventFeed(stub.client(), ended.signal);
-    stub.answers = [page()];
+    stub.answers = [page(null)];
     await feed.begin();
-    stub.answers = [page(event(1))];
+    stub.answers = [page('after-1', event(1))];
     expect((await feed.next()).map(({ id }) => id)).toEqual(['e-1']);
   });
 

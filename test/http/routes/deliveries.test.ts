@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
+import { idCursor } from '../../../src/http/paging.js';
 import { newId } from '../../../src/platform/ids.js';
+import { changeStatus } from '../../../src/transfers/change-status.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeOne } from '../../support/attempt.js';
 import { OPERATOR, refusedBy } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
-import { endpointRequest } from '../../support/transfers.js';
+import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
 let api: TestApi;
 let client: TestClient;
@@ -18,6 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+const DAY = 86_400_000;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('events', () => {
@@ -62,6 +65,76 @@ describe('events', () => {
   ])('refuse ?%s', async (query, parameter, code) => {
     const { status, body } = await client.call('GET', `/events?${query}`);
     expect([status, body.errors]).toMatchObject([422, [{ parameter, code }]]);
+  });
+});
+
+describe('the feed of events', () => {
+  type Shown = { id: string; data: { id: string } };
+  const read = async (whose: TestClient, query = '') =>
+    (await whose.call('GET', `/events?order=oldest${query}`)).body as {
+      data: Shown[];
+      has_more: boolean;
+      next_cursor: string;
+    };
+  const transfersOf = ({ data }: { data: Shown[] }) => data.map((event) => event.data.id);
+
+  it('is read oldest first, page by page, and on from the cursor of its last page', async () => {
+    const own = await api.client();
+    const empty = await read(own);
+    expect(empty).toEqual({ data: [], has_more: false, next_cursor: expect.any(String) });
+    const made = await moveMany(own, 3);
+    const first = await read(own, `&limit=2&cursor=${empty.next_cursor}`);
+    expect([transfersOf(first), first.has_more]).toEqual([made.slice(0, 2), true]);
+    const second = await read(own, `&limit=2&cursor=${first.next_cursor}`);
+    expect([transfersOf(second), second.has_more]).toEqual([made.slice(2), false]);
+    const last = await own.call('GET', `/events?order=oldest&cursor=${second.next_cursor}`);
+    expect([last.body.data, last.headers.get('Link')]).toEqual([[], null]);
+    const more = await moveMany(own, 1);
+    for (const cursor of [second.next_cursor, last.body.next_cursor]) {
+      expect(transfersOf(await read(own, `&cursor=${cursor}`))).toEqual(more);
+    }
+    const { body } = await own.call('GET', `/events/${second.data[0]?.id}`);
+    const after = `&created_after=${body.created_at}Z`;
+    expect(transfersOf(await read(own, after))).toEqual(more);
+    expect(transfersOf(await read(own, `${after}&transfer_id=${made[0]}`))).toEqual([]);
+    expect(transfersOf(await read(own, `&created_before=${body.created_at}Z`))).toEqual(made.slice(0, 2));
+  });
+
+  it('ends before an event of an open transaction, and so never skips it', async () => {
+    const own = await api.client();
+    const [earlier] = await moveMany(own, 1);
+    const { id: held } = (await own.call('POST', '/transfers', { json: transferRequest() })).body;
+    const [inserted, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const change = api.database.transaction(async (tx) => {
+      await changeStatus(tx, api.dependencies.handover, { transferId: held, to: 'PROCESSING', reason: null });
+      inserted.resolve();
+      await mayCommit.promise;
+    });
+    await inserted.promise;
+    const [later] = await moveMany(own, 1);
+    const before = await read(own);
+    expect([transfersOf(before), before.has_more]).toEqual([[earlier], false]);
+    mayCommit.resolve();
+    await change;
+    expect(transfersOf(await read(own, `&cursor=${before.next_cursor}`))).toEqual([held, later]);
+  });
+
+  it.each([
+    [() => `outcome=failed`, 'outcome', 'not_allowed'],
+    [() => `missing_from=${newId()}&created_after=${new Date().toISOString()}`, 'missing_from', 'not_allowed'],
+    [() => `cursor=${idCursor('events').write(newId())}`, 'cursor', 'invalid_cursor'],
+    [
+      () => `cursor=${idCursor('the feed of events').write(newId(Date.now() - 91 * DAY))}`,
+      'cursor',
+      'outside_retention',
+    ],
+  ])('rejects %s', async (query, parameter, code) => {
+    const { status, body } = await client.call('GET', `/events?order=oldest&${query()}`);
+    expect([status, body.errors]).toMatchObject([422, [{ parameter, code }]]);
+    const cursor = (await read(client)).next_cursor;
+    expect((await client.call('GET', `/events?cursor=${cursor}`)).body.errors).toMatchObject([
+      { code: 'invalid_cursor' },
+    ]);
   });
 });
 

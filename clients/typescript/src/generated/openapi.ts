@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 4e4848ee89da5d2fb3e9261c9a2e9396d7afefb1b29152c5cc01869d3d59204f
+// Document: 98c72075a7b9efc0b6c682d81010dfa2d5e339ffec1dd192d6377bff678b02fb
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -28,7 +28,7 @@ export interface components {
     AttemptPage: {
       data: components["schemas"]["Attempt"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     ComputedSignature: {
@@ -99,7 +99,7 @@ export interface components {
     DeliveryPage: {
       data: components["schemas"]["Delivery"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     /**
@@ -170,7 +170,7 @@ export interface components {
     EventPage: {
       data: components["schemas"]["Event"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     LastAttempt: {
@@ -297,7 +297,7 @@ export interface components {
     OperatorTransferPage: {
       data: components["schemas"]["OperatorTransfer"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     OperatorTransferWithHistory: {
@@ -431,7 +431,7 @@ export interface components {
     RecoveryPage: {
       data: components["schemas"]["Recovery"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     RecoveryRequest: {
@@ -532,7 +532,7 @@ export interface components {
     TransferPage: {
       data: components["schemas"]["Transfer"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     TransferStatus: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
@@ -616,7 +616,7 @@ export interface components {
     WebhookEndpointPage: {
       data: components["schemas"]["WebhookEndpoint"][];
       has_more: boolean;
-      /** The `cursor` of the next page; null on the last page. */
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
     WebhookEndpointPatch: {
@@ -1261,6 +1261,8 @@ export interface operations {
         created_after?: string;
         /** Only items created before this time, to the millisecond. */
         created_before?: string;
+        /** `oldest`: the feed, oldest first. Every page has a `next_cursor`; read on from it at any time within the retention period. No event ever appears before it, so none is missed. An event appears about a second after its change, later while an older change is being committed. Not with `missing_from` or `outcome`. */
+        order?: "newest" | "oldest";
         /** Items per page. A page that would exceed 1 MB has fewer items. */
         limit?: number;
         /** `next_cursor` of the previous page. */
@@ -1272,7 +1274,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** A page of the list. */
       200: {
         headers: {
           [name: string]: unknown;
