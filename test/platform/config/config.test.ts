@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { isConfigured, loadConfig } from '../../../src/platform/config/config.js';
+import { describe, expect, it } from '@jest/globals';
+import { isConfigured, loadConfig, readEnvironment, settings } from '../../../src/platform/config/config.js';
+import { unknownSettings } from '../../../src/platform/config/environment.js';
 import { linesOf, MASTER_KEY, PASSWORD, SANDBOX } from '../../support/configuration.js';
 
 describe('the configuration', () => {
@@ -68,5 +71,194 @@ describe('the configuration', () => {
 
   it('counts as configured if Postgres or Temporal is named', () => {
     expect([{}, { DATABASE_URL: 'x' }, { TEMPORAL_ADDRESS: 'x' }].map(isConfigured)).toEqual([false, true, true]);
+  });
+});
+
+describe('the environment variables', () => {
+  it.each([
+    ['PORT', '70000'],
+    ['PORT', 'http'],
+    ['PORT', 'tcp://10.0.0.9:3000'],
+    ['ENVIRONMENT', 'staging'],
+    ['DATABASE_URL', 'mysql://x'],
+    ['DATABASE_URL', 'postgresql://[x'],
+    ['DATABASE_URL', 'postgresql://user:p@first:5432,second:5432/db'],
+    ['DATABASE_URL', 'postgresql://user:p#ss@host:5432/db'],
+    ['TEMPORAL_ADDRESS', 'http://temporal:7233'],
+    ['TEMPORAL_NAMESPACE', 'a b'],
+    ['BASE_URL', 'api.example.com'],
+    ['BASE_URL', 'https://api.example.com/'],
+    ['BASE_URL', 'https://user@api.example.com'],
+    ['BASE_URL', 'https://:password@api.example.com'],
+    ['BASE_URL', 'https://api.example.com '],
+    ['BASE_URL', 'https://api.example.com?'],
+    ['BASE_URL', 'HTTPS://API.example.com'],
+    ['BASE_URL', 'https://api.example.com:443'],
+    ['AUTH_URL', 'ftp://auth.example.com'],
+    ['MASTER_KEY', 'short'],
+    ['MASTER_KEY', `${MASTER_KEY}AAAA`],
+    ['MASTER_KEY', `${MASTER_KEY.slice(0, 20)}!${MASTER_KEY.slice(20)}`],
+    ['MASTER_KEY_PREVIOUS', randomBytes(31).toString('base64')],
+    ['TEMPORAL_ADDRESS', 'temporal:99999'],
+    ['ACCESS_TOKEN_LIFETIME', '1 hour'],
+    ['ACCESS_TOKEN_LIFETIME', '0'],
+    ['ACCESS_TOKEN_LIFETIME', '999999999d'],
+    ['DELIVERY_RETRY_DELAYS', '0s,soon'],
+    ['DELIVERY_RETRY_DELAYS', '0s,999999999d'],
+    ['DELIVERY_RETRY_DELAYS', '0s,3651d'],
+    ['DISABLE_AFTER', '-1d'],
+    ['DISABLE_AFTER', '999999999d'],
+    ['TRANSFER_RETENTION', '36501d'],
+    ['WORKFLOWS', 'some'],
+    ['WORKFLOWS_TRAIL', '0s'],
+    ['WORKFLOWS_TRAIL', 'never'],
+    ['ALLOW_PRIVATE_RECEIVERS', 'yes'],
+    ['BLOCKED_RECEIVERS', '10.0.0.0'],
+    ['ALLOWED_NETWORKS', '10.0.0.0/33'],
+    ['ALLOWED_NETWORKS', '10.1/16'],
+    ['ALLOWED_NETWORKS', '010.0.0.0/8'],
+    ['TRUSTED_PROXIES', 'localhost'],
+    ['RATE_LIMIT', '0'],
+    ['MAX_ENDPOINTS', '1.5'],
+    ['RETENTION', 'forever'],
+    ['RETENTION', '0'],
+    ['METRICS_PORT', '-1'],
+    ['LOG_LEVEL', 'loud'],
+    ['DATABASE_POOL_SIZE', '1'],
+  ])('reports %s=%s in one line that names the variable and its valid values', (name, value) => {
+    const lines = linesOf(() => readEnvironment({ [name]: value }));
+    expect(lines).toEqual([expect.stringMatching(new RegExp(`^${name}: .*\\bgive\\b`))]);
+  });
+
+  it('ignore the port that Kubernetes sets for a Service of the same name', () => {
+    const links = { POSTGRES_PORT: 'tcp://10.0.0.5:5432', TEMPORAL_PORT: 'tcp://10.0.0.6:7233' };
+    const { POSTGRES_PORT, TEMPORAL_PORT, METRICS_PORT } = readEnvironment({
+      ...links,
+      METRICS_PORT: 'udp://[fd00::7]:1',
+    });
+    expect([POSTGRES_PORT, TEMPORAL_PORT, METRICS_PORT]).toEqual([5433, 7233, undefined]);
+  });
+
+  it('has a meaning for each variable, and a valid default', () => {
+    expect(() => readEnvironment({})).not.toThrow();
+    for (const { meaning } of Object.values(settings)) expect(meaning).toMatch(/\.$/);
+  });
+});
+
+const PRODUCTION = {
+  ...SANDBOX,
+  ...{ ENVIRONMENT: 'production', BASE_URL: 'https://api.example.com', TRUSTED_PROXIES: '10.244.0.0/16' },
+};
+
+/** Neither a text nor a count. */
+const FIFTEEN_DISTINCT = Array.from({ length: 32 }, (_, i) => ((i % 15) ** 2 + 128) & 0xff);
+
+describe('the settings of production', () => {
+  it('starts in production with secure settings', () => {
+    expect(linesOf(() => loadConfig(PRODUCTION))).toEqual([]);
+  });
+
+  it.each([
+    ['BASE_URL', { BASE_URL: 'http://api.example.com', AUTH_URL: 'https://auth.example.com' }],
+    ['BASE_URL', { BASE_URL: '', AUTH_URL: 'https://auth.example.com' }],
+    ['AUTH_URL', { AUTH_URL: 'http://auth.example.com' }],
+    ['MASTER_KEY', { MASTER_KEY: '' }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32).toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.alloc(32, 'a').toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from([...Buffer.alloc(31), 1]).toString('base64') }],
+    ['MASTER_KEY', { MASTER_KEY: Buffer.from(FIFTEEN_DISTINCT).toString('base64') }],
+    ['ALLOW_PRIVATE_RECEIVERS', { ALLOW_PRIVATE_RECEIVERS: 'true' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: ' , ' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: 'none,10.0.0.0/8' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '10.0.0.0/8 none' }],
+  ])('refuses an insecure %s in production and names it', (name, change) => {
+    expect(linesOf(() => loadConfig({ ...PRODUCTION, ...change }))).toEqual([expect.stringMatching(`^${name}: `)]);
+  });
+
+  it('accepts in production a MASTER_KEY of 16 distinct bytes, and any MASTER_KEY_PREVIOUS, so that a weak key can be replaced', () => {
+    const sixteen = Buffer.from([...FIFTEEN_DISTINCT.slice(1), 1]).toString('base64');
+    expect(linesOf(() => loadConfig({ ...PRODUCTION, MASTER_KEY: sixteen }))).toEqual([]);
+    expect(
+      linesOf(() => loadConfig({ ...PRODUCTION, MASTER_KEY_PREVIOUS: Buffer.alloc(32).toString('base64') })),
+    ).toEqual([]);
+  });
+
+  it('rejects an http: BASE_URL in production, even with the scheme in capitals', () => {
+    expect(linesOf(() => loadConfig({ ...PRODUCTION, BASE_URL: 'HTTP://api.example.com' }))).toEqual([
+      expect.stringMatching('^BASE_URL: '),
+    ]);
+    expect(linesOf(() => loadConfig({ ...PRODUCTION, AUTH_URL: 'Http://api.example.com' }))).toEqual([
+      expect.stringMatching('^AUTH_URL: '),
+    ]);
+  });
+
+  it.each(['none', 'None', ' none ', 'none,'])('starts without a proxy if TRUSTED_PROXIES is "%s"', (text) => {
+    expect(loadConfig({ ...PRODUCTION, TRUSTED_PROXIES: text })).toMatchObject({ trustedProxies: [] });
+  });
+});
+
+describe('unknown settings', () => {
+  const namedBy = (env: NodeJS.ProcessEnv) => unknownSettings(env).map((line) => line.split(':')[0]);
+
+  it.each([
+    ['RATE_LIMITS', 'RATE_LIMIT'],
+    ['RATELIMIT', 'RATE_LIMIT'],
+    ['ALOWED_NETWORKS', 'ALLOWED_NETWORKS'],
+    ['TRUSTED_PROXEIS', 'TRUSTED_PROXIES'],
+    ['MASTER_KEY_FILES', 'MASTER_KEY_FILE'],
+    ['DATABASE_URLS', 'DATABASE_URL'],
+  ])('%s is taken for a misspelt %s', (name, meant) => {
+    expect(unknownSettings({ [name]: 'hunter2' })).toEqual([
+      `${name}: is not a setting and has no effect; did you mean ${meant}?`,
+    ]);
+  });
+
+  it.each([
+    'DATABASE_TIMEOUT',
+    'REQUEST_DEADLINE_MS',
+    'TEMPORAL_CLUSTER',
+    'DELIVERY_CONCURRENCY',
+    'METRICS_PATH_PREFIX',
+  ])('%s has a prefix of the service, and is none of its settings', (name) => {
+    expect(unknownSettings({ [name]: 'hunter2' })).toEqual([`${name}: is not a setting and has no effect; remove it`]);
+  });
+
+  it('every setting, every source of a secret, and the variables of other programs are accepted', () => {
+    const env = Object.fromEntries(Object.keys(settings).map((name) => [name, 'x']));
+    const others = {
+      ...{ HOME: '/root', HOSTNAME: 'a', PATH: '/bin', LANG: 'C', LOGNAME: 'root', PWD: '/', SHLVL: '1', USER: 'root' },
+      ...{
+        NODE_OPTIONS: '',
+        NODE_ENV: 'production',
+        OTEL_SERVICE_NAME: 'x',
+        POSTGRES_PASSWORD: 'x',
+        POSTGRES_USER: 'x',
+      },
+      ...{
+        KUBERNETES_PORT: 'tcp://',
+        npm_config_cache: '/tmp',
+        PORTS: '1',
+        HOSTS: 'x',
+        SUDO_USER: 'x',
+        PUBLIC_HOST: 'x',
+      },
+    };
+    expect(unknownSettings({ ...env, ...others, MASTER_KEY_FILE: 'x', DATABASE_URL_COMMAND: 'x' })).toEqual([]);
+  });
+
+  it('what Kubernetes sets for Services of its namespace is accepted', () => {
+    const links = {
+      ...{ TRANSFER_SERVICE_PORT: 'tcp://10.0.0.9:3000', TRANSFER_SERVICE_SERVICE_HOST: '10.0.0.9' },
+      ...{ TEMPORAL_FRONTEND_PORT: 'tcp://10.0.0.6:7233', TEMPORAL_SERVICE_PORT_GRPC: '7233' },
+      ...{ TEMPORAL_PORT_7233_TCP: 'tcp://10.0.0.6:7233', TEMPORAL_PORT_7233_TCP_ADDR: '10.0.0.6' },
+    };
+    expect(unknownSettings(links)).toEqual([]);
+  });
+
+  it('an empty variable counts as unset', () => {
+    expect(namedBy({ DATABASE_TIMEOUT: '', RATE_LIMITS: '' })).toEqual([]);
   });
 });

@@ -1,0 +1,125 @@
+import { render } from 'preact-render-to-string';
+import { type Check, CheckReport } from '../../../../src/console/pages/endpoints/check.js';
+import { rateText, Sparkline } from '../../../../src/console/pages/endpoints/health.js';
+import { missedSince } from '../../../../src/console/pages/endpoints/statement.js';
+import { endpoint, health } from './make.js';
+
+const made = (fields: Partial<Check['cases'][number]>): Check['cases'][number] => ({
+  name: 'valid',
+  expected: '2xx',
+  response_status: 204,
+  error: null,
+  passed: true,
+  hint: null,
+  request: { headers: { 'Content-Type': 'application/json' }, body: '{"id":"1"}' },
+  ...fields,
+});
+
+const check = (fields: Partial<Check>): Check => ({
+  id: '019abe01-7a10-7c44-9d02-3f1f6f0c8a11',
+  status: 'running',
+  started_at: '2026-11-22T06:30:00.000Z',
+  finished_at: null,
+  cases: [made({})],
+  ...fields,
+});
+
+describe('the report of a check', () => {
+  it('shows the requests that were sent, and that the others are pending', () => {
+    const html = render(<CheckReport check={check({})} />);
+    expect(html).toContain('Running: 1 of 9 requests were sent');
+    expect(html.match(/>passed</g)).toHaveLength(1);
+    expect(html.match(/>pending</g)).toHaveLength(8);
+    expect(html).toContain('Content-Type: application/json\n\n{&quot;id&quot;:&quot;1&quot;}');
+  });
+
+  it('names the mistake and the response', () => {
+    const cases = [
+      made({}),
+      made({ name: 'wrong_secret', expected: 'refused', passed: false, hint: 'It accepts any signature.' }),
+    ];
+    const html = render(<CheckReport check={check({ status: 'failed', cases })} />);
+    expect(html).toContain('Failed: 1 of 9 cases passed');
+    expect(html).toContain('It accepts any signature.');
+    expect(html).toContain('Received: 204.');
+    expect(html.match(/>not sent</g)).toHaveLength(7);
+  });
+
+  it('says that there was no response', () => {
+    const cases = [made({ response_status: null, error: 'timeout', passed: false })];
+    expect(render(<CheckReport check={check({ cases })} />)).toContain('Received: no response (timeout).');
+  });
+
+  // It would pass four cases without verifying anything.
+  it('is inconclusive about wrong signatures for a receiver that rejects everything', () => {
+    const cases = [
+      made({ response_status: 401, error: 'status', passed: false }),
+      made({ name: 'wrong_secret', expected: 'refused', response_status: 401, error: 'status' }),
+    ];
+    const html = render(<CheckReport check={check({ status: 'failed', cases })} />);
+    expect(html).toContain('Failed: 0 of 9 cases passed, and 1 is inconclusive because your receiver accepts nothing');
+    expect(html.match(/>inconclusive</g)).toHaveLength(1);
+    expect(html).not.toContain('>passed<');
+  });
+});
+
+const hour = (succeeded: number, failed: number, at = 6) => ({
+  start: new Date(Date.UTC(2026, 10, 22, at)),
+  succeeded,
+  failed,
+});
+
+describe('sparkline', () => {
+  it('says its numbers in words, as a whole and for each hour', () => {
+    const html = render(<Sparkline hours={[hour(12, 1), hour(0, 3, 7)]} />);
+    expect(html).toContain('aria-label="Attempts by the hour since 06:00 UTC: 12 succeeded, 4 failed"');
+    expect(html).toContain('<title>07:00 UTC: 0 succeeded, 3 failed</title>');
+  });
+
+  it('draws no bar for an hour without attempts, and has no inline style', () => {
+    const html = render(<Sparkline hours={[hour(0, 0)]} />);
+    expect(html).not.toMatch(/good|bad|style=/);
+  });
+
+  it('shows one failure beside any number of successes, inside of the chart', () => {
+    const html = render(<Sparkline hours={[hour(1_000_000, 1)]} />);
+    const bars = [...html.matchAll(/class="(good|bad)" x="0" y="(\d+)" width="7" height="(\d+)"/g)];
+    const [good, bad] = bars.map(([, , y, height]) => ({ y: Number(y), height: Number(height) }));
+    expect(bad?.height).toBe(3);
+    expect(bad?.y).toBe(0);
+    expect(good?.y).toBe(3);
+    expect((good?.height ?? 0) + (bad?.height ?? 0)).toBe(40);
+  });
+});
+
+it.each([
+  [0, 0, '–'],
+  [0, 3, '0 %'],
+  [3, 3, '100 %'],
+  [2, 3, '66.7 %'],
+  [999_999, 1_000_000, '99.9 %'],
+  [1, 1_000_000, '0.1 %'],
+])('the success rate of %d in %d attempts is %s: 100 %% only if all succeeded', (succeeded, attempts, text) => {
+  expect(rateText(succeeded, attempts)).toBe(text);
+});
+
+const DAY = 86_400_000;
+const now = Date.parse('2026-11-22T06:30:00Z');
+
+describe('the start of the window that an endpoint may have missed', () => {
+  it('is its last success', () => {
+    expect(missedSince(endpoint(), health(), 90 * DAY, now)).toBe('2026-11-22 06:28:00');
+  });
+
+  it('is its registration if nothing has succeeded', () => {
+    const none = health({ lastSuccessAt: null });
+    expect(missedSince(endpoint(), none, 90 * DAY, now)).toBe('2026-11-20 06:00:00');
+    expect(missedSince(endpoint(), undefined, 90 * DAY, now)).toBe('2026-11-20 06:00:00');
+  });
+
+  it('is within the longest window and the retention, so the statement is not rejected', () => {
+    const old = endpoint({ created_at: '2026-01-01T00:00:00.000Z' });
+    expect(missedSince(old, undefined, 90 * DAY, now)).toBe('2026-10-22 06:31:00');
+    expect(missedSince(old, undefined, DAY, now)).toBe('2026-11-21 06:31:00');
+  });
+});
