@@ -52,3 +52,11 @@ test('a page that leads to itself is an error, not an endless loop', async () =>
   await expect(readAll()).rejects.toMatchObject({ code: 'invalid_response' });
   expect(urls()).toHaveLength(2);
 });
+
+test('the feed ends at its last page, whose cursor leads to later events', async () => {
+  const last = page(['b'], 'later');
+  stub.answers = [page(['a'], 'c1'), { ...last, json: { ...last.json, has_more: false } }];
+  const cursors = [];
+  for await (const { next_cursor } of stub.client().events.list({ order: 'oldest' }).pages()) cursors.push(next_cursor);
+  expect(cursors).toEqual(['c1', 'later']);
+});
