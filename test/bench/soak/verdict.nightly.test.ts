@@ -16,6 +16,15 @@ const samplesOf = (count: number, mib: (minute: number) => number, rows = (_: nu
     rows: { events: rows(i + 1) },
   }));
 const met = (verdicts: readonly { met: boolean | undefined }[]) => verdicts.map((verdict) => verdict.met);
+const memoryMet = (minutes: number, mib: (minute: number) => number) => met(judgeMemory(samplesOf(minutes, mib), 40));
+const rowsMet = (minutes: number, rows?: (minute: number) => number) =>
+  met(
+    judgeRows(
+      samplesOf(minutes, () => 0, rows),
+      1_320,
+      10,
+    ),
+  );
 
 describe('the growth of memory', () => {
   it('is the slope per hour, with an uncertainty of 0 for points on a line', () => {
@@ -40,73 +49,24 @@ describe('the growth of memory', () => {
 
   it('fails a leak of a MiB a minute, and passes a saw-tooth without a trend', () => {
     const sawTooth = (minute: number) => 10 * (minute % 3);
-    expect(
-      met(
-        judgeMemory(
-          samplesOf(60, (minute) => 300 + minute + sawTooth(minute)),
-          40,
-        ),
-      ),
-    ).toEqual([false]);
-    expect(
-      met(
-        judgeMemory(
-          samplesOf(60, (minute) => 300 + sawTooth(minute)),
-          40,
-        ),
-      ),
-    ).toEqual([true]);
+    expect(memoryMet(60, (minute) => 300 + minute + sawTooth(minute))).toEqual([false]);
+    expect(memoryMet(60, (minute) => 300 + sawTooth(minute))).toEqual([true]);
   });
 
   it('is not judged in a run of less than half an hour, in which heaps still grow', () => {
-    expect(
-      met(
-        judgeMemory(
-          samplesOf(20, (minute) => 300 * minute),
-          40,
-        ),
-      ),
-    ).toEqual([undefined]);
+    expect(memoryMet(20, (minute) => 300 * minute)).toEqual([undefined]);
   });
 });
 
 describe('the rows of the tables', () => {
   it('are bounded by the window of retention, once it has passed', () => {
     const window = (minute: number) => 1_320 * Math.min(minute, 11);
-    expect(
-      met(
-        judgeRows(
-          samplesOf(60, () => 0, window),
-          1_320,
-          10,
-        ),
-      ),
-    ).toEqual([true]);
-    expect(
-      met(
-        judgeRows(
-          samplesOf(
-            60,
-            () => 0,
-            (minute) => 1_320 * minute,
-          ),
-          1_320,
-          10,
-        ),
-      ),
-    ).toEqual([false]);
+    expect(rowsMet(60, window)).toEqual([true]);
+    expect(rowsMet(60, (minute) => 1_320 * minute)).toEqual([false]);
   });
 
   it('fail if the run ended before retention had to remove anything', () => {
-    expect(
-      met(
-        judgeRows(
-          samplesOf(5, () => 0),
-          1_320,
-          10,
-        ),
-      ),
-    ).toEqual([false]);
+    expect(rowsMet(5)).toEqual([false]);
   });
 });
 
