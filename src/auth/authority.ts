@@ -145,7 +145,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       }
       if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
       const scopes = new Set(claims.scopes.filter((scope) => client.scopes.includes(scope)));
-      return { clientId: client.id, secretId: secret.id, scopes };
+      return { clientId: client.id, secretId: secret.id, scopes, rateLimit: client.rateLimit };
     },
 
     /** The public keys that verify the tokens (RFC 7517). */

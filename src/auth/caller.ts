@@ -18,6 +18,8 @@ export interface Caller {
   /** The secret behind the token or the session; null: the operator's link made the session. */
   secretId: string | null;
   scopes: ReadonlySet<string>;
+  /** Requests a second; absent or null: RATE_LIMIT. */
+  rateLimit?: number | null;
   /** Who acts through the console; absent: the client's own system. */
   by?: By;
 }

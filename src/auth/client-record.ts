@@ -23,6 +23,8 @@ export interface ClientRecord {
   revoked: boolean;
   scopes: readonly string[];
   networks: Networks;
+  /** Requests a second; null: RATE_LIMIT. */
+  rateLimit: number | null;
   /** Newest first, including expired and revoked secrets. A secret that is made after the read is missing. */
   secrets: readonly SecretRecord[];
 }
@@ -42,6 +44,7 @@ type Row = Omit<ClientRecord, 'networks' | 'secrets'> & {
 
 const STATEMENT = `
   select c.id::text, c.revoked_at is not null as revoked, to_json(c.scopes) as scopes, to_json(c.networks) as networks,
+    c.rate_limit as "rateLimit",
     (select coalesce(json_agg(json_build_object(
        'id', s.id, 'hash', encode(s.hash, 'hex'), 'revoked', s.revoked_at is not null,
        'expiresAt', floor(extract(epoch from s.expires_at) * 1000)

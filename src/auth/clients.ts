@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type Actor, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
-import type { Client, ClientSecret } from '../platform/database/generated/client.js';
+import type { Client, ClientSecret, Prisma } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';
 import { isId, newId } from '../platform/ids.js';
 import { isNetwork } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
-import { CLIENT_SCOPES, SCOPES } from './caller.js';
+import { CLIENT_SCOPES, hasOperatorScope, OPERATOR_SCOPES, SCOPES } from './caller.js';
 
 /** A secret as the operator sees it. It is active while it is neither revoked nor expired. */
 export type ClientSecretInfo = Pick<ClientSecret, 'id' | 'createdAt' | 'expiresAt' | 'revokedAt'>;
@@ -18,6 +18,10 @@ export interface NewClient {
   /** Default: the four client scopes. */
   scopes?: readonly string[] | undefined;
   networks?: readonly string[] | undefined;
+  /** Requests a second; null: RATE_LIMIT. */
+  rateLimit?: number | null | undefined;
+  /** Null: MAX_ENDPOINTS. */
+  maxEndpoints?: number | null | undefined;
 }
 
 /**
@@ -36,11 +40,15 @@ export async function createClient(db: Handle, actor: Actor, wanted: NewClient) 
         name: wanted.name,
         scopes: SCOPES.filter((scope) => scopes.includes(scope)),
         networks: [...new Set(networks)],
+        rateLimit: wanted.rateLimit ?? null,
+        maxEndpoints: wanted.maxEndpoints ?? null,
         secrets: { create: { id: secretId, hash } },
       },
+      include: WITH_SECRETS,
     });
     const { id: target, name, scopes: granted, networks: from } = client;
-    const details = { name, scopes: granted, networks: from, secret_id: secretId };
+    const limits = limitsOf(client);
+    const details = { name, scopes: granted, networks: from, ...given(limits), secret_id: secretId };
     await recordAudit(tx, { actor, action: 'clients.create', target, details });
     return { client, clientSecret, secretId };
   });
@@ -51,17 +59,55 @@ export function listClients(db: Handle): Promise<Client[]> {
   return db.prisma.client.findMany({ orderBy: { id: 'asc' } });
 }
 
+const WITH_SECRETS = {
+  secrets: {
+    select: { id: true, createdAt: true, expiresAt: true, revokedAt: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  },
+} satisfies Prisma.ClientInclude;
+
+export type ClientWithSecrets = Client & { secrets: ClientSecretInfo[] };
+
+/**
+ * Lists the clients without a scope of the operator, newest first.
+ * @param name a part of the name, in any case
+ */
+export async function listOrdinaryClients(
+  db: Handle,
+  { name, before, take }: { name?: string | undefined; before: string | undefined; take: number },
+): Promise<ClientWithSecrets[]> {
+  const page = [before ?? null, OPERATOR_SCOPES, take];
+  const rows = await (name === undefined
+    ? db.query<{ id: string }>(listOrdinary(), page)
+    : db.query<{ id: string }>(listOrdinary(NAMED), [...page, name]));
+  const where = { id: { in: rows.map(({ id }) => id) } };
+  return db.prisma.client.findMany({ where, orderBy: { id: 'desc' }, include: WITH_SECRETS });
+}
+
+/** ICU knows the case of every letter; a database with the locale C knows only that of ASCII. */
+const NAMED = `strpos(lower(name collate "und-x-icu"), lower($4::text collate "und-x-icu")) > 0 and`;
+const listOrdinary = (condition = '') => `
+select id::text from clients
+ where ${condition} ($1::uuid is null or id < $1::uuid) and not scopes && $2::text[]
+ order by id desc limit $3::int`;
+
+/**
+ * A client without a scope of the operator. Only a command reads or changes the others; the scopes of a client never
+ * change.
+ * @throws Refusal not_found
+ */
+export async function showOrdinaryClient(db: Handle, clientId: string): Promise<ClientWithSecrets> {
+  const client = await showClient(db, clientId);
+  if (hasOperatorScope(client.scopes)) throw noClient();
+  return client;
+}
+
 /** The client with its secrets, oldest secret first. @throws Refusal not_found */
-export async function showClient(db: Handle, clientId: string): Promise<Client & { secrets: ClientSecretInfo[] }> {
+export async function showClient(db: Handle, clientId: string): Promise<ClientWithSecrets> {
   if (!isId(clientId)) throw noClient();
   const client = await db.prisma.client.findUnique({
     where: { id: clientId },
-    include: {
-      secrets: {
-        select: { id: true, createdAt: true, expiresAt: true, revokedAt: true },
-        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-      },
-    },
+    include: WITH_SECRETS,
   });
   if (!client) throw noClient();
   return client;
@@ -102,6 +148,41 @@ export async function allowNetworks(
   });
 }
 
+/** Renames a client. @throws Refusal not_found | invalid_request */
+export async function renameClient(db: Handle, actor: Actor, clientId: string, name: string): Promise<Client> {
+  refuseInvalid({ name });
+  return atomically(db, async (tx) => {
+    const before = await lockClient(tx, clientId);
+    if (before.name === name) return before;
+    const details = { from: before.name, to: name };
+    await recordAudit(tx, { actor, action: 'clients.rename', target: clientId, details });
+    return tx.prisma.client.update({ where: { id: clientId }, data: { name } });
+  });
+}
+
+/** What is undefined does not change; null: the value of the deployment. */
+export type ClientLimits = Pick<NewClient, 'rateLimit' | 'maxEndpoints'>;
+
+/** Changes limits of a client's own, in force within 5 s in every process. @throws Refusal not_found */
+export async function setLimits(db: Handle, actor: Actor, clientId: string, limits: ClientLimits): Promise<Client> {
+  return atomically(db, async (tx) => {
+    const before = await lockClient(tx, clientId);
+    const { rateLimit = before.rateLimit, maxEndpoints = before.maxEndpoints } = limits;
+    if (rateLimit === before.rateLimit && maxEndpoints === before.maxEndpoints) return before;
+    const details = { from: limitsOf(before), to: limitsOf({ rateLimit, maxEndpoints }) };
+    await recordAudit(tx, { actor, action: 'clients.set-limits', target: clientId, details });
+    return tx.prisma.client.update({ where: { id: clientId }, data: { rateLimit, maxEndpoints } });
+  });
+}
+
+const limitsOf = ({ rateLimit, maxEndpoints }: Pick<Client, 'rateLimit' | 'maxEndpoints'>) => ({
+  rate_limit: rateLimit,
+  max_endpoints: maxEndpoints,
+});
+
+const given = (limits: ReturnType<typeof limitsOf>) =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null));
+
 /**
  * Locks the client's row. Concurrent changes of a client wait for each other, so that the audit entry has the true
  * previous value.
@@ -134,8 +215,8 @@ export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer
  * Gives the client a further secret. The existing secret stays active, unless `expireOldIn` (ms) makes it expire or
  * `revoke`, the id of a secret, ends it at once. Concurrent rotations wait for each other on the client's row.
  * @returns also the ids of the secrets that it revoked
- * @throws Refusal not_found; invalid_request if the client is revoked, or has two active secrets: the service cannot
- * know which one the client still uses
+ * @throws Refusal not_found; invalid_request if the client is revoked; two_secrets if it has two active ones: the service
+ * cannot know which one the client still uses
  */
 export async function rotateSecret(
   db: Handle,
@@ -187,7 +268,7 @@ async function endSecret(tx: Handle, clientId: string, secretId: string): Promis
   return [secret.id];
 }
 
-/** @throws Refusal invalid_request that names the active secrets, if the client may have no further one */
+/** @throws Refusal two_secrets that names the active secrets, if the client may have no further one */
 async function requireRoom(tx: Handle, clientId: string): Promise<void> {
   const active = await tx.query<{ id: string; created_at: Date; expires_at: Date | null }>(
     `select id::text, created_at, expires_at from client_secrets
@@ -201,8 +282,8 @@ async function requireRoom(tx: Handle, clientId: string): Promise<void> {
     return `${id} (created ${created_at.toISOString()}${end})`;
   });
   throw new Refusal(
-    'invalid_request',
-    `The client already has two active secrets: ${described.join(' and ')}. Choose the one to revoke now: --revoke SECRET_ID.`,
+    'two_secrets',
+    `The client already has two active secrets: ${described.join(' and ')}. Revoke one first (\`clients rotate-secret\`: --revoke SECRET_ID).`,
   );
 }
 
@@ -252,7 +333,7 @@ function refuseInvalid({ name, scopes = [], networks = [] }: Partial<NewClient>)
 }
 
 function isName(name: string): boolean {
-  return name.trim() !== '' && name.length <= 255 && !name.includes('\0') && !/\p{Surrogate}/u.test(name);
+  return name.trim() !== '' && [...name].length <= 255 && !name.includes('\0') && !/\p{Surrogate}/u.test(name);
 }
 
 const SECRET_BYTES = 32;

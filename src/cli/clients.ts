@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { SCOPES } from '../auth/caller.js';
 import { isNetwork } from '../platform/networks.js';
-import { type Command, parseTime } from './command.js';
+import { ENDPOINT_LIMITS, RATE_LIMITS } from '../platform/vocabulary.js';
+import { type Command, parseTime, wholeNumber } from './command.js';
 
 /** `clients …`: the clients of the API and their secrets. */
 export function addClients(program: Command): void {
@@ -57,6 +58,21 @@ export function addClients(program: Command): void {
     .does(async () => (await import('./actions/clients.js')).allow);
 
   clients
+    .command('set-limits <client_id>')
+    .description('set limits of a client; default: the value of the deployment')
+    .option(
+      '--rate <n>',
+      `requests a second, ${RATE_LIMITS.min} to ${RATE_LIMITS.max}, or default`,
+      limitOf(RATE_LIMITS),
+    )
+    .option(
+      '--endpoints <n>',
+      `webhook endpoints, ${ENDPOINT_LIMITS.min} to ${ENDPOINT_LIMITS.max}, or default`,
+      limitOf(ENDPOINT_LIMITS),
+    )
+    .does(async () => (await import('./actions/clients.js')).setLimits);
+
+  clients
     .command('erase <client_id>')
     .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
     .option('--yes', 'do not ask')
@@ -69,8 +85,13 @@ export function addClients(program: Command): void {
     .does(async () => (await import('./actions/clients.js')).consoleLink);
 }
 
+const limitOf = ({ min, max }: { min: number; max: number }) => {
+  const parse = wholeNumber(min, max, `Give a number from ${min} to ${max}, or default.`);
+  return (text: string) => (text === 'default' ? text : parse(text));
+};
+
 function parseName(text: string): string {
-  if (text.trim() === '' || text.length > 255) throw new InvalidArgumentError('Give 1 to 255 characters.');
+  if (text.trim() === '' || [...text].length > 255) throw new InvalidArgumentError('Give 1 to 255 characters.');
   return text;
 }
 

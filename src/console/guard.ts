@@ -54,7 +54,7 @@ const MAX_COOKIES = 10_000;
 export function guard(services: Services, pointsOf: (ctx: AppContext) => number | undefined): AppMiddleware {
   const { cookie, origin, database, rateLimit } = services;
   /** The rate key of a cookie, by its hash. It decides for whom a request counts, never whether the session is live. */
-  const keys = new LRUCache<string, string>({ max: MAX_COOKIES });
+  const keys = new LRUCache<string, { key: string; perSecond: number | null }>({ max: MAX_COOKIES });
 
   return async (ctx, next) => {
     if (!isConsolePath(ctx.path)) return next();
@@ -66,7 +66,7 @@ export function guard(services: Services, pointsOf: (ctx: AppContext) => number 
     const known = hash === undefined ? undefined : keys.get(hash);
     const declared = pointsOf(ctx);
     const points = declared ?? 1;
-    return rateLimit(ctx, { key: known ?? byAddress, points }, async () => {
+    return rateLimit(ctx, { ...(known ?? { key: byAddress }), points }, async () => {
       if (foreign) {
         throw new PageError(403, 'Foreign origin', `Send forms from the console's own pages, at ${origin}.`);
       }
@@ -82,17 +82,18 @@ export function guard(services: Services, pointsOf: (ctx: AppContext) => number 
       sessions.set(ctx, session);
       const { clientId, secretId, scopes } = session;
       ctx.state.caller = { clientId, secretId, scopes };
-      if (known !== undefined) return next();
-      const key = rateKeyOf(session);
-      keys.set(hash, key);
-      return rateLimit(ctx, { key, points }, next);
+      const counted = countedFor(session);
+      keys.set(hash, counted);
+      return known === undefined ? rateLimit(ctx, { ...counted, points }, next) : next();
     });
   };
 }
 
 /** The operator who opened the console by a link counts apart, so that a busy client does not keep the operator out. */
-function rateKeyOf({ clientId, signedInBy }: ConsoleSession): string {
-  return signedInBy === 'operator-link' ? `operator for ${clientId}` : clientId;
+function countedFor({ clientId, signedInBy, rateLimit }: ConsoleSession): { key: string; perSecond: number | null } {
+  return signedInBy === 'operator-link'
+    ? { key: `operator for ${clientId}`, perSecond: null }
+    : { key: clientId, perSecond: rateLimit };
 }
 
 /** A page of another origin can send a form too, with the cookie of an older browser: its `Origin` gives it away. */

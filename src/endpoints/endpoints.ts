@@ -69,7 +69,9 @@ export async function registerEndpoint(
  * A client at its limit may register one more endpoint at the URL of an enabled one, so that it can switch to a new
  * secret without an interruption.
  */
-async function refuseBeyondLimit(tx: Handle, limit: number, clientId: string, url: string): Promise<void> {
+async function refuseBeyondLimit(tx: Handle, usual: number, clientId: string, url: string): Promise<void> {
+  const client = await tx.prisma.client.findUnique({ where: { id: clientId }, select: { maxEndpoints: true } });
+  const limit = client?.maxEndpoints ?? usual;
   const active = { clientId, deletedAt: null };
   const count = await tx.prisma.endpoint.count({ where: active });
   if (count < limit) return;

@@ -25,6 +25,7 @@ import { deliveryRoutes } from './routes/deliveries.js';
 import { addDocuments } from './routes/documents.js';
 import { endpointRoutes } from './routes/endpoints.js';
 import { eventRoutes } from './routes/events.js';
+import { operatorClientRoutes } from './routes/operator-clients.js';
 import { receiverCheckRoutes } from './routes/receiver-checks.js';
 import { recoveryRoutes } from './routes/recoveries.js';
 import { operatorTransferRoutes, statusRoutes, transferRoutes } from './routes/transfers.js';
@@ -110,6 +111,7 @@ export function apiRoutes(dependencies: AppDependencies): Route[] {
     eventRoutes,
     deliveryRoutes,
     operatorTransferRoutes,
+    operatorClientRoutes,
     statusRoutes,
     consoleSessionRoutes,
     recoveryRoutes,

@@ -16,7 +16,9 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     // As for the rate, the operator has no limit.
     const database = hasOperatorScope(caller.scopes) ? shared : shared.forClient(caller.clientId);
     limitParameters(ctx.querystring);
-    const key = isKeyed(route) ? readIdempotencyKey(ctx.req.headersDistinct['idempotency-key']) : undefined;
+    const keys = ctx.req.headersDistinct['idempotency-key'];
+    if (keys && route.idempotencyKey === 'rejected') throw new Refusal('idempotency_key_not_supported', NOT_KEPT);
+    const key = isKeyed(route) ? readIdempotencyKey(keys) : undefined;
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);
     const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
@@ -36,6 +38,8 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     send(ctx, await around(caller, () => together?.(once) ?? respondOnce(database, once)));
   };
 }
+
+const NOT_KEPT = 'This response is never stored; send the request without Idempotency-Key.';
 
 /** A change without a key has the transaction, the turns and the limits of a change with one. */
 const isTransaction = ({ method, sharesStatement }: Route) => method !== 'GET' && !sharesStatement;

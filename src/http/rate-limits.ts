@@ -13,13 +13,13 @@ import type { AppContext, AppMiddleware } from './context.js';
 const OVERSIZED_POINTS = 5;
 
 /**
- * Counts a request, and then runs it. `key` is the client or the address that it counts for. A `points` above the whole
- * limit is lowered to it.
+ * Counts a request, and then runs it. `key` is the client or the address that it counts for, `perSecond` the limit of the
+ * client's own, if it has one. A `points` above the whole limit is lowered to it.
  * @throws Refusal rate_limited
  */
 export type RateLimit = (
   ctx: AppContext,
-  counted: { key: string; points: number },
+  counted: { key: string; points: number; perSecond?: number | null | undefined },
   next: () => Promise<void>,
 ) => Promise<void>;
 
@@ -27,21 +27,22 @@ export type RateLimit = (
  * Gives each key `perSecond` points in this process. A request of the API is one. The headers follow
  * draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
  */
-export function rateLimit(perSecond: number): RateLimit {
+export function rateLimit(usual: number): RateLimit {
   const limit = new MemoryLimit({
     what: 'requests',
     of: 'a client',
     note: 'a console page counts as several',
-    amount: perSecond,
+    amount: usual,
     seconds: 1,
     code: 'rate_limited',
     in: 'process',
   });
-  return async (ctx, { key, points }, next) => {
+  return async (ctx, { key, points, perSecond: own }, next) => {
+    const perSecond = own ?? usual;
     const usage = await limit.use(key, Math.min(points, perSecond));
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
     ctx.set('RateLimit', remaining(usage, perSecond));
-    limit.refuseExceeded(usage);
+    limit.refuseExceeded(usage, perSecond);
     try {
       await next();
     } catch (error) {
@@ -56,8 +57,8 @@ export function rateLimit(perSecond: number): RateLimit {
 /** Limits each client's requests to the API. The operator has no limit. */
 export function limitClients(limit: RateLimit): AppMiddleware {
   return (ctx, next) => {
-    const { clientId, scopes } = ctx.state.caller;
-    return hasOperatorScope(scopes) ? next() : limit(ctx, { key: clientId, points: 1 }, next);
+    const { clientId, scopes, rateLimit: perSecond } = ctx.state.caller;
+    return hasOperatorScope(scopes) ? next() : limit(ctx, { key: clientId, points: 1, perSecond }, next);
   };
 }
 

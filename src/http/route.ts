@@ -35,8 +35,8 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
   description?: string;
   /** The scope that the token needs; of a list, any one. */
   scope: Scope | readonly Scope[];
-  /** Set where the response holds a secret, which must not be kept: an `Idempotency-Key` is ignored. */
-  ignoresIdempotencyKey?: true;
+  /** Set where the response holds a secret, which must not be kept: what becomes of an `Idempotency-Key`. */
+  idempotencyKey?: 'ignored' | 'rejected';
   /**
    * Runs a change with its transaction: it may refuse it first, or let it wait for its turn while it holds no connection.
    */
@@ -85,8 +85,8 @@ export interface Route
 const NOTHING = z.strictObject({});
 
 /** Whether a request of the operation may have an `Idempotency-Key`. */
-export function isKeyed({ method, ignoresIdempotencyKey }: Pick<Route, 'method' | 'ignoresIdempotencyKey'>): boolean {
-  return method === 'POST' && !ignoresIdempotencyKey;
+export function isKeyed({ method, idempotencyKey }: Pick<Route, 'method' | 'idempotencyKey'>): boolean {
+  return method === 'POST' && !idempotencyKey;
 }
 
 /** Declares operations of the API, which the OpenAPI document groups under `tag`. */

@@ -36,6 +36,8 @@ export type Action =
   | 'clients.revoke'
   | 'clients.revoke-secret'
   | 'clients.allow'
+  | 'clients.rename'
+  | 'clients.set-limits'
   | 'clients.erase'
   | 'endpoints.create'
   | 'endpoints.update'

@@ -41,9 +41,9 @@ export class MemoryLimit {
     this.refuseExceeded(await this.use(key, points));
   }
 
-  /** @throws Refusal with the limit's code, if the use exceeded it */
-  refuseExceeded({ consumedPoints, msBeforeNext }: RateLimiterRes): void {
-    if (consumedPoints > this.limit.amount) throw exceeded(this.limit, msBeforeNext);
+  /** @param amount of this key. @throws Refusal with the limit's code, if the use exceeded it */
+  refuseExceeded({ consumedPoints, msBeforeNext }: RateLimiterRes, amount = this.limit.amount): void {
+    if (consumedPoints > amount) throw exceeded({ ...this.limit, amount }, msBeforeNext);
   }
 }
 

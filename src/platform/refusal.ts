@@ -35,6 +35,7 @@ const MEANINGS = {
       'A recovery of this endpoint is running, or the client already has two running; wait until one ends.',
     recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
     check_in_progress: `A check of this endpoint is running, or the client already has ${LIMITS.checksAtOnce.amount} running; wait until one ends.`,
+    two_secrets: 'The client already has two active secrets, which `detail` names; revoke one first.',
     secret_erased: 'The webhook endpoint was deleted, and its secret erased.',
     idempotency_key_in_use: 'The first request with this key is still running; repeat the request after `Retry-After`.',
   },
@@ -56,6 +57,8 @@ const MEANINGS = {
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
     endpoint_limit_reached:
       'The client has the maximum number of webhook endpoints; delete one first. One more is accepted at the URL of an enabled one, to switch its secret.',
+    idempotency_key_not_supported:
+      'The response holds a secret or a link, which is never stored; send the request without `Idempotency-Key`.',
     idempotency_key_reused: 'This key was used for another request in the last 24 hours.',
   },
   429: {

@@ -39,6 +39,10 @@ export const SHOWN_ATTEMPTS = 20;
 /** The largest limit of attempts at once at one endpoint. */
 export const MAX_CONCURRENCY = 100;
 
+/** The bounds of a client's own `rate_limit`, requests a second, and of its `max_endpoints`. */
+export const RATE_LIMITS = { min: 1, max: 10_000 } as const;
+export const ENDPOINT_LIMITS = { min: 0, max: 1_000 } as const;
+
 /** Why an endpoint is disabled (contract, Webhook endpoints). */
 export const DISABLED_REASONS = ['owner', 'operator', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];

@@ -18,6 +18,7 @@ const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
   revoked: false,
   scopes: [],
   networks: new Networks([]),
+  rateLimit: null,
   secrets: [newer, older].map(({ secretId, hash }) => ({ id: secretId, hash, revoked: false, expiresAt: null })),
   ...fields,
 });

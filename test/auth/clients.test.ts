@@ -117,7 +117,7 @@ describe('rotating a secret', () => {
       const { secretId: second } = await rotateSecret(database, OPERATOR, client.id, { expireOldIn: 60_000 });
       const before = await showClient(database, client.id);
       await expect(rotateSecret(database, OPERATOR, client.id, { expireOldIn })).rejects.toMatchObject({
-        code: 'invalid_request',
+        code: 'two_secrets',
         message: expect.stringMatching(new RegExp(`two active secrets: ${first} .*expires .*${second} .*--revoke`)),
       });
       expect(await showClient(database, client.id)).toEqual(before);
@@ -131,7 +131,7 @@ describe('rotating a secret', () => {
     expect(revoked).toEqual([second]);
     expect(await active(client.id)).toEqual([first, third]);
     const again = rotateSecret(database, OPERATOR, client.id, { revoke: second });
-    await expect(again).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(again).rejects.toMatchObject({ code: 'two_secrets' });
     const { secretId: other } = await make();
     for (const revoke of [other, newId(), 'no-uuid']) {
       const unknown = rotateSecret(database, OPERATOR, client.id, { revoke });

@@ -385,3 +385,16 @@ describe('transfers', () => {
     expect(await runCommand(['transfers', 'list', '--client', newId()], env)).toMatchObject({ code: 1 });
   });
 });
+
+test('clients set-limits sets what is given, and default restores the value of the deployment', async () => {
+  const id = await makeClient(database);
+  expect(await json('clients', 'set-limits', id, '--rate', '5', '--endpoints', '0')).toMatchObject({
+    rate_limit: 5,
+    max_endpoints: 0,
+  });
+  expect(await json('clients', 'set-limits', id, '--rate', 'default')).toMatchObject({
+    rate_limit: null,
+    max_endpoints: 0,
+  });
+  expect(await runCommand(['clients', 'set-limits', id, '--rate', '0'], env)).toMatchObject({ code: 2 });
+});

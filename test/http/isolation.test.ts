@@ -19,6 +19,7 @@ beforeAll(async () => {
   api = await startApi();
   [owner, stranger, operator] = [await api.client(), await api.client(), await api.client(['operator'])];
   routes = apiRoutes(api.dependencies);
+  const other = await api.client();
   const history = await deliverTo(api, owner);
   ids = {
     transfers: history.transferId,
@@ -27,12 +28,22 @@ beforeAll(async () => {
     deliveries: history.deliveryId,
     attempts: '1',
     checks: await checkOf(history.webhookId),
+    clients: other.id,
+    secrets: await secretOf(other.id),
   };
 });
 afterAll(() => api.close());
 
 /** The required parameters of a query, by name. */
 const PARAMETERS: Record<string, () => string> = { since: () => new Date(Date.now() - 60_000).toISOString() };
+
+/** A secret of a client. */
+async function secretOf(clientId: string): Promise<string> {
+  const { id } = await api.database.prisma.clientSecret.create({
+    data: { id: newId(), clientId, hash: Buffer.alloc(32) },
+  });
+  return id;
+}
 
 /** A check of the owner's endpoint. */
 async function checkOf(endpointId: string): Promise<string> {
@@ -139,8 +150,9 @@ describe('every route', () => {
 
   it('works for the owner with the same requests', async () => {
     const responses = [];
-    // DELETE runs last: the other requests need the endpoint.
-    for (const route of [...routes].sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))) {
+    // What ends an endpoint or a client runs last: the other requests need it.
+    const ends = ({ method, path }: Route) => Number(method === 'DELETE' || path.endsWith('/revoke'));
+    for (const route of [...routes].sort((a, b) => ends(a) - ends(b))) {
       const { path, json } = requestTo(route);
       const caller = route.scopes.includes('operator') ? operator : owner;
       const { status } = await caller.call(route.method, path, { json });

@@ -42,7 +42,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   explained = openExplained(db.url.reveal());
   api = await startApi({ database: db, dependencies: { database: explained, masterKeys } });
-  operatorToken = (await api.client(['operator:transfers'])).token;
+  operatorToken = (await api.client(['operator'])).token;
   const filling = new pg.Client({ connectionString: db.url.reveal() });
   await filling.connect();
   for (const table of TABLES) await filling.query(`alter table ${table} set (autovacuum_enabled = off)`);
@@ -162,6 +162,8 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
       ...TRANSFER_STATUSES.map((status) => `?order=${order}&status=${status}`),
     ]),
   '/operator/transfers/{id}': () => [''],
+  '/operator/clients': () => ['', '?name=a'],
+  '/operator/clients/{id}': () => [''],
   '/events': ({ transfer, endpoint }) => [
     '?limit=100',
     `?${RANGE}`,

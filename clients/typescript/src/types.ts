@@ -6,6 +6,7 @@ type Schema<Name extends keyof Schemas> = Schemas[Name];
 
 export interface Transfer extends Schema<'Transfer'> {}
 export interface TransferWithHistory extends Schema<'TransferWithHistory'> {}
+export interface Client extends Schema<'Client'> {}
 export interface OperatorTransfer extends Schema<'OperatorTransfer'> {}
 export interface OperatorTransferWithHistory extends Schema<'OperatorTransferWithHistory'> {}
 export type TransferStatus = Schemas['TransferStatus'];

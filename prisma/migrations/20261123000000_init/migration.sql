@@ -8,6 +8,8 @@ create table clients (
   name text not null,
   scopes text[],
   networks text[],
+  rate_limit integer,
+  max_endpoints integer,
   created_at timestamptz(3) not null default current_timestamp,
   revoked_at timestamptz(3),
   erased_at timestamptz(3)

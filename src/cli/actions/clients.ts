@@ -78,6 +78,18 @@ export const allow = onDatabase(async ({ database, actor }, id: string, networks
   resultOf(await auth.allowNetworks(database, actor, id, networks ?? [])),
 );
 
+/** `default`: the value of the deployment. */
+type Own = number | 'default';
+const limitFrom = (own: Own | undefined) => (own === 'default' ? null : own);
+
+/** `clients set-limits` */
+export const setLimits = onDatabase(
+  async ({ database, actor }, id: string, options: { rate?: Own; endpoints?: Own }) => {
+    const limits = { rateLimit: limitFrom(options.rate), maxEndpoints: limitFrom(options.endpoints) };
+    return resultOf(await auth.setLimits(database, actor, id, limits));
+  },
+);
+
 /** `clients erase` */
 export const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
   const { name } = await auth.showClient(database, id);
@@ -102,8 +114,18 @@ export const consoleLink = onDatabase(async (context, clientId: string, { viewer
   };
 });
 
-function presentClient({ id, name, scopes, networks, createdAt, revokedAt, erasedAt }: Client) {
-  return { client_id: id, name, scopes, networks, created_at: createdAt, revoked_at: revokedAt, erased_at: erasedAt };
+function presentClient({ id, name, scopes, networks, createdAt, revokedAt, erasedAt, ...limits }: Client) {
+  return {
+    client_id: id,
+    name,
+    scopes,
+    networks,
+    rate_limit: limits.rateLimit,
+    max_endpoints: limits.maxEndpoints,
+    created_at: createdAt,
+    revoked_at: revokedAt,
+    erased_at: erasedAt,
+  };
 }
 
 function presentSecret({ id, createdAt, expiresAt, revokedAt }: ClientSecretInfo) {

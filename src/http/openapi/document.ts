@@ -66,7 +66,7 @@ Lists are paginated, newest first. \`Link: rel="next"\` and \`next_cursor\` lead
 
 A query has at most 20 parameters. A body has at most 64 KiB, 100 values in its objects and arrays together, and 16 levels. A request rejected for its size counts as five requests. Characters are counted as Unicode code points.
 
-Every POST except \`/console-sessions\` accepts an \`Idempotency-Key\`. If you repeat the request within 24 hours with the same key and body, you get the first response again, with \`Idempotency-Replayed: true\`.`;
+Every POST except \`/console-sessions\`, and those of \`/operator/clients\` whose response holds a secret or a link, accepts an \`Idempotency-Key\`. If you repeat the request within 24 hours with the same key and body, you get the first response again, with \`Idempotency-Replayed: true\`.`;
 
 const TOKEN =
   'OAuth 2.0 client credentials. The token request also needs `audience`, the base URL of this API. Send the token as `Authorization: Bearer …`.';
@@ -79,6 +79,7 @@ const TAGS = {
   Sandbox: 'Change the status of your own transfers and check your receivers. Sandbox only.',
   Console: 'The web pages for the people of a client, at `/console`.',
   'Operator: transfers': "Transfers of every client, for the operator's payment rail.",
+  'Operator: clients': 'Clients, their secrets and limits. `operator:clients` can act as any of these clients.',
   Health: 'Probes of the service and this documentation.',
 };
 
@@ -207,6 +208,7 @@ function refusalsOf(route: Route): RefusalCode[] {
     'invalid_request',
     'too_many_parameters',
     ...(isKeyed(route) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+    ...(route.idempotencyKey === 'rejected' ? (['idempotency_key_not_supported'] as const) : []),
     ...(route.refusals ?? []),
     ...(hasOperatorScope(route.scopes) ? [] : (['rate_limited'] as const)),
     'internal_error',

@@ -5,13 +5,13 @@ import type { AppDependencies } from '../context.js';
 import { routesOf } from '../route.js';
 import { requestBody, time, view } from '../schemas/fields.js';
 
-const newSession = requestBody('NewConsoleSession', {
+export const newSession = requestBody('NewConsoleSession', {
   role: z.enum(CONSOLE_ROLES).default('viewer').meta({
     description: 'A `viewer` cannot change anything; an `editor` has all scopes of the token.',
   }),
 });
 
-const signInLink = view('ConsoleSignInLink', {
+export const signInLink = view('ConsoleSignInLink', {
   url: z.url().meta({
     description: 'Opens one console session. Send it to one person, and do not store it.',
     examples: ['https://api.example.com/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11#a-code-of-43-characters'],
@@ -29,7 +29,7 @@ export function consoleSessionRoutes({ config }: AppDependencies) {
       description:
         "An editor's session has the scopes of the token, a viewer's only those that end in `:read`. It ends when the secret behind the token is revoked. `Idempotency-Key` is ignored, so no link is stored.",
       scope: CLIENT_SCOPES,
-      ignoresIdempotencyKey: true,
+      idempotencyKey: 'ignored',
       body: newSession,
       response: { status: 201, description: 'The link. It works once, for 5 minutes.', schema: signInLink },
       refusals: ['console_link_limit_reached'],

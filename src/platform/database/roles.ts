@@ -25,9 +25,17 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
   transfers: { runtime: `select, insert, ${STATUS}`, api: `select, insert, ${STATUS}`, worker: `select, ${STATUS}` },
   transfer_status_history: { runtime: 'select, insert', api: 'select, insert', worker: 'select, insert' },
 
-  // Commands write these.
-  clients: { runtime: 'select, insert, update', api: 'select, update (name)', worker: 'select' },
-  client_secrets: { runtime: 'select, insert, update', api: 'select', worker: 'select' },
+  // Commands write these, and `/operator/clients`, which never changes scopes or hashes.
+  clients: {
+    runtime: 'select, insert, update',
+    api: 'select, insert, update (name, networks, rate_limit, max_endpoints, revoked_at)',
+    worker: 'select',
+  },
+  client_secrets: {
+    runtime: 'select, insert, update',
+    api: 'select, insert, update (expires_at, revoked_at)',
+    worker: 'select',
+  },
   signing_keys: { runtime: READ_AND_WRITE, api: 'select, insert', worker: 'select' },
 
   // APIs write these, and workers remove what has expired.

@@ -38,6 +38,8 @@ describe('the types', () => {
   });
 });
 
+/** Their responses hold a secret or a link. */
+const SECRET = new Set(['createConsoleSession', 'createClient', 'createClientSecret', 'createClientConsoleSession']);
 const id = '0192f0c1-2f3a-7b4c-8d5e-6f708192a3b4';
 const since = '2026-11-21T00:00:00Z';
 const status = { status: 'SENT' } as const;
@@ -75,6 +77,14 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   setSandboxTransferStatus: (client) => client.sandbox.setTransferStatus(id, status),
   listOperatorTransfers: (client) => client.operator.listTransfers({ order: 'oldest' }).page(),
   getOperatorTransfer: (client) => client.operator.getTransfer(id),
+  createClient: (client) => client.operator.createClient({ name: 'Acme' }),
+  listClients: (client) => client.operator.listClients().page(),
+  getClient: (client) => client.operator.getClient(id),
+  patchClient: (client) => client.operator.patchClient(id, { rate_limit: null }),
+  createClientSecret: (client) => client.operator.createClientSecret(id),
+  revokeClientSecret: (client) => client.operator.revokeClientSecret(id, id),
+  revokeClient: (client) => client.operator.revokeClient(id),
+  createClientConsoleSession: (client) => client.operator.createConsoleSession(id),
   setTransferStatus: (client) => client.operator.setTransferStatus(id, status),
   getMeta: (client) => client.service.meta(),
   getHealth: (client) => client.service.health(),
@@ -109,6 +119,6 @@ describe('every operation of the document has a method', () => {
     ) ?? ['', {}];
     expect([url, path, methods[method.toLowerCase()]?.operationId]).toEqual([url, path, name]);
     // Only POSTs are kept under a key, and none whose response is a secret or a link.
-    expect(headers?.['idempotency-key'] !== undefined).toBe(method === 'POST' && name !== 'createConsoleSession');
+    expect(headers?.['idempotency-key'] !== undefined).toBe(method === 'POST' && !SECRET.has(name));
   });
 });

@@ -102,6 +102,15 @@ describe('/openapi.json', () => {
     await take('POST', '/transfers/{id}/cancel', [cancelled]);
     await take('POST', '/sandbox/transfers/{id}/status', [transferId], { status: 'COMPLETED' });
     await take('POST', '/operator/transfers/{id}/status', [transferId], { status: 'RETURNED' }, operator);
+    const made = await take('POST', '/operator/clients', [], { name: 'Acme' }, operator);
+    const { client_id: other, secret_id: secret } = made;
+    await take('GET', '/operator/clients', [], undefined, operator);
+    await take('GET', '/operator/clients/{id}', [other], undefined, operator);
+    await take('PATCH', '/operator/clients/{id}', [other], { rate_limit: 5 }, operator);
+    await take('POST', '/operator/clients/{id}/secrets', [other], {}, operator);
+    await take('DELETE', '/operator/clients/{id}/secrets/{secret_id}', [other, secret], undefined, operator);
+    await take('POST', '/operator/clients/{id}/console-sessions', [other], {}, operator);
+    await take('POST', '/operator/clients/{id}/revoke', [other], undefined, operator);
     await take('GET', '/operator/transfers', [], undefined, operator);
     await take('GET', '/operator/transfers/{id}', [transferId], undefined, operator);
     await take('GET', '/events', []);

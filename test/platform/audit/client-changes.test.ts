@@ -156,7 +156,13 @@ describe("a client's change through the API writes an entry", () => {
 describe("a change in the console has its session's entry in the transaction of the change", () => {
   const session = (): ConsoleSession => ({
     ...{ id: newId(), clientId: client.id, role: 'editor', address: '203.0.113.7', signedInBy: 'link' },
-    ...{ clientName: 'Acme', secretId: null, scopes: new Set(['webhooks:write', 'transfers:write']), notice: null },
+    ...{
+      clientName: 'Acme',
+      secretId: null,
+      scopes: new Set(['webhooks:write', 'transfers:write']),
+      rateLimit: null,
+      notice: null,
+    },
   });
   const change = (of: ConsoleSession, kind: Asking, target: Awaited<ReturnType<typeof failedDelivery>>) => {
     const { operation, params, json: body } = { json: undefined, ...requestOf(kind, target) };

@@ -49,7 +49,7 @@ test('an API does not write what only workers write, and a worker not what only 
   for (const table of ['idempotency_keys', 'console_sessions', 'console_codes']) {
     expect(rights(table)).toEqual(['siud', 'sd']);
   }
-  for (const table of ['clients', 'client_secrets']) expect(rights(table)).toEqual(['s', 's']);
+  for (const table of ['clients', 'client_secrets']) expect(rights(table)).toEqual(['si', 's']);
   expect(rights('signing_keys')).toEqual(['si', 's']);
   expect(rights('transfers')).toEqual(['si', 's']);
 });
@@ -95,6 +95,7 @@ test.each([
   ['api', 'delete from events'],
   ['api', `update clients set scopes = '{operator}'`],
   ['api', `update client_secrets set hash = ''`],
+  ['api', `update clients set erased_at = now()`],
   ['worker', 'insert into transfers (id) values (gen_random_uuid())'],
   ['worker', 'insert into idempotency_keys (key) values (null)'],
   ['worker', `update idempotency_keys set body = ''`],

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 98c72075a7b9efc0b6c682d81010dfa2d5e339ffec1dd192d6377bff678b02fb
+// Document: 9f1d0365437ba3283f4d528eab104b609799162bef55892211a2e2e1f4a90ba7
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -31,6 +31,44 @@ export interface components {
       /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
+    Client: {
+      /** Format: uuid */
+      client_id: string;
+      name: string;
+      scopes: string[];
+      networks: string[];
+      /** Null: `RATE_LIMIT` of the deployment. */
+      rate_limit: number | null;
+      /** Null: `MAX_ENDPOINTS` of the deployment. */
+      max_endpoints: number | null;
+      /** Format: date-time */
+      created_at: string;
+      revoked_at: string | null;
+      /** Oldest first, with those that have ended. */
+      secrets: {
+        /** Format: uuid */
+        secret_id: string;
+        /** Format: date-time */
+        created_at: string;
+        expires_at: string | null;
+        revoked_at: string | null;
+      }[];
+    };
+    ClientPage: {
+      data: components["schemas"]["Client"][];
+      has_more: boolean;
+      /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
+      next_cursor: string | null;
+    };
+    ClientPatch: {
+      name?: string;
+      /** CIDRs that the client may call from; empty: any address. */
+      networks?: string[];
+      /** Null: `RATE_LIMIT` of the deployment. */
+      rate_limit?: number | null;
+      /** Null: `MAX_ENDPOINTS` of the deployment. */
+      max_endpoints?: number | null;
+    };
     ComputedSignature: {
       /** The digest that your receiver computed, with or without `v0=` before it. */
       v0: string;
@@ -43,6 +81,33 @@ export interface components {
       url: string;
       /** Format: date-time */
       expires_at: string;
+    };
+    CreatedClient: {
+      /** Format: uuid */
+      client_id: string;
+      name: string;
+      scopes: string[];
+      networks: string[];
+      /** Null: `RATE_LIMIT` of the deployment. */
+      rate_limit: number | null;
+      /** Null: `MAX_ENDPOINTS` of the deployment. */
+      max_endpoints: number | null;
+      /** Format: date-time */
+      created_at: string;
+      revoked_at: string | null;
+      /** Oldest first, with those that have ended. */
+      secrets: {
+        /** Format: uuid */
+        secret_id: string;
+        /** Format: date-time */
+        created_at: string;
+        expires_at: string | null;
+        revoked_at: string | null;
+      }[];
+      /** Format: uuid */
+      secret_id: string;
+      /** Shown in this response only. */
+      client_secret: string;
     };
     DeliveredEvent: {
       /**
@@ -173,6 +238,12 @@ export interface components {
       /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
+    IssuedClientSecret: {
+      /** Format: uuid */
+      secret_id: string;
+      /** Shown in this response only. */
+      client_secret: string;
+    };
     LastAttempt: {
       number: number;
       trigger: "schedule" | "manual" | "recover";
@@ -193,6 +264,30 @@ export interface components {
       retry_delays: string[];
       /** The networks (CIDR) that deliveries come from; empty if the operator has not configured them. */
       egress_addresses: string[];
+    };
+    NewClient: {
+      name: string;
+      /** All four if omitted. */
+      scopes?: ("transfers:read" | "transfers:write" | "webhooks:read" | "webhooks:write")[];
+      /**
+       * CIDRs that the client may call from; empty: any address.
+       * @default []
+       */
+      networks?: string[];
+      /**
+       * Null: `RATE_LIMIT` of the deployment.
+       * @default null
+       */
+      rate_limit?: number | null;
+      /**
+       * Null: `MAX_ENDPOINTS` of the deployment.
+       * @default null
+       */
+      max_endpoints?: number | null;
+    };
+    NewClientSecret: {
+      /** When the old secret expires; never if omitted. */
+      expire_old_after?: string;
     };
     NewConsoleSession: {
       /**
@@ -248,7 +343,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -352,7 +447,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -1552,6 +1647,198 @@ export interface operations {
       };
     };
   };
+  listClients: {
+    parameters: {
+      query?: {
+        /** Only clients with this text in their name, in any case. */
+        name?: string;
+        /** Items per page. A page that would exceed 1 MB has fewer items. */
+        limit?: number;
+        /** `next_cursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** A page of the list, newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ClientPage"];
+        };
+      };
+    };
+  };
+  createClient: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewClient"];
+      };
+    };
+    responses: {
+      /** The client with its first secret, which is shown in this response only. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["CreatedClient"];
+        };
+      };
+    };
+  };
+  getClient: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** The client. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Client"];
+        };
+      };
+    };
+  };
+  patchClient: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ClientPatch"];
+      };
+    };
+    responses: {
+      /** The client. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Client"];
+        };
+      };
+    };
+  };
+  createClientSecret: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewClientSecret"];
+      };
+    };
+    responses: {
+      /** The secret, shown in this response only. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["IssuedClientSecret"];
+        };
+      };
+    };
+  };
+  revokeClientSecret: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+        secret_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** Revoked; its tokens end within 5 s. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  revokeClient: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** Revoked; its tokens end within 5 s. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+    };
+  };
+  createClientConsoleSession: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NewConsoleSession"];
+      };
+    };
+    responses: {
+      /** The link. It works once, for 5 minutes. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ConsoleSignInLink"];
+        };
+      };
+    };
+  };
   setTransferStatus: {
     parameters: {
       query?: never;
@@ -1946,6 +2233,39 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getOperatorTransfer": {
     "method": "GET",
     "path": "/operator/transfers/{id}"
+  },
+  "createClient": {
+    "method": "POST",
+    "path": "/operator/clients"
+  },
+  "listClients": {
+    "method": "GET",
+    "path": "/operator/clients"
+  },
+  "getClient": {
+    "method": "GET",
+    "path": "/operator/clients/{id}"
+  },
+  "patchClient": {
+    "method": "PATCH",
+    "path": "/operator/clients/{id}"
+  },
+  "createClientSecret": {
+    "method": "POST",
+    "path": "/operator/clients/{id}/secrets"
+  },
+  "revokeClientSecret": {
+    "method": "DELETE",
+    "path": "/operator/clients/{id}/secrets/{secret_id}"
+  },
+  "revokeClient": {
+    "method": "POST",
+    "path": "/operator/clients/{id}/revoke",
+    "keyed": true
+  },
+  "createClientConsoleSession": {
+    "method": "POST",
+    "path": "/operator/clients/{id}/console-sessions"
   },
   "setTransferStatus": {
     "method": "POST",

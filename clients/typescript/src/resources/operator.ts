@@ -1,7 +1,9 @@
 import type { List } from '../list.js';
 import { listOf } from '../list-of.js';
-import type { Call, CallOptions, PostOptions, QueryOf } from '../operations.js';
-import type { OperatorTransfer, OperatorTransferWithHistory, StatusChange, Transfer } from '../types.js';
+import type { Arguments, Call, CallOptions, OperationId, PostOptions, QueryOf, ResultOf } from '../operations.js';
+import type { Client, OperatorTransfer, OperatorTransferWithHistory, StatusChange, Transfer } from '../types.js';
+
+type Body<Id extends OperationId> = NonNullable<Arguments<Id>['body']>;
 
 /** For the operator's own systems, with a scope `operator…`. */
 export class Operator {
@@ -31,5 +33,56 @@ export class Operator {
    */
   setTransferStatus(id: string, change: StatusChange, options?: PostOptions): Promise<Transfer> {
     return this.#call('setTransferStatus', { path: { id }, body: change }, options);
+  }
+
+  /**
+   * Creates a client. Its secret is in this result only: a try whose response is lost is not repeated, since each try
+   * makes another client. Scope: `operator:clients`.
+   */
+  createClient(client: Body<'createClient'>, options?: CallOptions): Promise<ResultOf<'createClient'>> {
+    return this.#call('createClient', { body: client }, options);
+  }
+
+  /** Lists clients, newest first. Scope: `operator:clients`. */
+  listClients(filters?: QueryOf<'listClients'>, options?: CallOptions): List<Client> {
+    return listOf(this.#call, 'listClients', { query: filters }, options);
+  }
+
+  /** Reads a client. Scope: `operator:clients`. */
+  getClient(id: string, options?: CallOptions): Promise<Client> {
+    return this.#call('getClient', { path: { id } }, options);
+  }
+
+  /** Changes fields of a client; what is left out stays. Scope: `operator:clients`. */
+  patchClient(id: string, patch: Body<'patchClient'>, options?: CallOptions): Promise<Client> {
+    return this.#call('patchClient', { path: { id }, body: patch }, options);
+  }
+
+  /** Gives a client a further secret, which is in this result only. Scope: `operator:clients`. */
+  createClientSecret(
+    id: string,
+    wanted: Body<'createClientSecret'> = {},
+    options?: CallOptions,
+  ): Promise<ResultOf<'createClientSecret'>> {
+    return this.#call('createClientSecret', { path: { id }, body: wanted }, options);
+  }
+
+  /** Revokes a secret and its tokens. Scope: `operator:clients`. */
+  async revokeClientSecret(id: string, secretId: string, options?: CallOptions): Promise<void> {
+    await this.#call('revokeClientSecret', { path: { id, secret_id: secretId } }, options);
+  }
+
+  /** Revokes a client permanently. Scope: `operator:clients`. */
+  async revokeClient(id: string, options?: PostOptions): Promise<void> {
+    await this.#call('revokeClient', { path: { id } }, options);
+  }
+
+  /** Makes a sign-in link to a client's console, as `consoleSessions.create` does. Scope: `operator:clients`. */
+  createConsoleSession(
+    id: string,
+    wanted: Body<'createClientConsoleSession'> = {},
+    options?: CallOptions,
+  ): Promise<ResultOf<'createClientConsoleSession'>> {
+    return this.#call('createClientConsoleSession', { path: { id }, body: wanted }, options);
   }
 }

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import { byOf, type Caller } from '../../auth/caller.js';
+import {
+  allowNetworks,
+  createClient,
+  listOrdinaryClients,
+  renameClient,
+  revokeClient,
+  revokeSecret,
+  rotateSecret,
+  setLimits,
+  showOrdinaryClient,
+} from '../../auth/clients.js';
+import { makeOperatorLink } from '../../auth/console-sessions.js';
+import { parseDuration } from '../../platform/duration.js';
+import type { AppDependencies } from '../context.js';
+import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { Reply } from '../response.js';
+import { routesOf } from '../route.js';
+import { text } from '../schemas/fields.js';
+import {
+  createdClientView,
+  issuedSecretView,
+  newOperatorClient,
+  newSecret,
+  operatorClientPatch,
+  operatorClientView,
+  presentOperatorClient,
+} from '../schemas/operator-client.js';
+import { newSession, signInLink } from './console-sessions.js';
+
+const cursors = idCursor('clients');
+const filters = z.strictObject({
+  name: text({ max: 255 }).optional().meta({ description: 'Only clients with this text in their name, in any case.' }),
+  ...paging(cursors),
+});
+
+const actorOf = (caller: Caller) => byOf(caller).actor;
+
+/**
+ * `/operator/clients` (contract, Operator's clients). A client with a scope of the operator does not exist here: a token
+ * for this route must not make itself one that may do more.
+ */
+export function operatorClientRoutes({ config }: AppDependencies) {
+  const route = routesOf('Operator: clients');
+  const scope = ['operator:clients', 'operator'] as const;
+  const response = { status: 200, description: 'The client.', schema: operatorClientView };
+  const change = { scope, isAudited: true } as const;
+  const withSecret = { ...change, idempotencyKey: 'rejected' } as const;
+  return [
+    route('POST', '/operator/clients', {
+      ...withSecret,
+      operationId: 'createClient',
+      summary: 'Create a client',
+      body: newOperatorClient,
+      response: {
+        status: 201,
+        description: 'The client with its first secret, which is shown in this response only.',
+        schema: createdClientView,
+        headers: { Location: 'The URL of the client.' },
+      },
+      async handle({ caller, body, db }) {
+        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, ...wanted } = body;
+        const made = await createClient(db, actorOf(caller), { ...wanted, rateLimit, maxEndpoints });
+        const headers = { Location: `${config.baseUrl}/operator/clients/${made.client.id}` };
+        const secret = { secret_id: made.secretId, client_secret: made.clientSecret.reveal() };
+        return new Reply({ headers, body: { ...presentOperatorClient(made.client), ...secret } });
+      },
+    }),
+    route('GET', '/operator/clients', {
+      scope,
+      operationId: 'listClients',
+      summary: 'List clients',
+      query: filters,
+      response: pageView('ClientPage', operatorClientView),
+      async handle(request) {
+        const { before, take } = pageOf(request.query);
+        const rows = await listOrdinaryClients(request.db, { name: request.query.name, before, take });
+        return respondWithPage(request, cursors, rows, presentOperatorClient);
+      },
+    }),
+    route('GET', '/operator/clients/{id}', {
+      scope,
+      operationId: 'getClient',
+      summary: 'Read a client',
+      response,
+      handle: async ({ params, db }) => presentOperatorClient(await showOrdinaryClient(db, params.id)),
+    }),
+    route('PATCH', '/operator/clients/{id}', {
+      ...change,
+      operationId: 'patchClient',
+      summary: 'Change a client',
+      description:
+        'A JSON merge patch (RFC 7396): an omitted field does not change, and null restores the deployment’s `rate_limit` or `max_endpoints`. In force within 5 s.',
+      body: operatorClientPatch,
+      response,
+      async handle({ caller, params: { id }, body, db }) {
+        const actor = actorOf(caller);
+        const { name, networks, rate_limit: rateLimit, max_endpoints: maxEndpoints } = body;
+        await showOrdinaryClient(db, id);
+        if (name !== undefined) await renameClient(db, actor, id, name);
+        if (networks !== undefined) await allowNetworks(db, actor, id, networks);
+        await setLimits(db, actor, id, { rateLimit, maxEndpoints });
+        return presentOperatorClient(await showOrdinaryClient(db, id));
+      },
+    }),
+    route('POST', '/operator/clients/{id}/secrets', {
+      ...withSecret,
+      operationId: 'createClientSecret',
+      summary: 'Give a client a further secret',
+      description: 'A client has two active secrets at most. Revoke the old one once the client uses the new one.',
+      body: newSecret,
+      response: { status: 201, description: 'The secret, shown in this response only.', schema: issuedSecretView },
+      refusals: ['two_secrets'],
+      async handle({ caller, params: { id }, body, db }) {
+        await showOrdinaryClient(db, id);
+        const { expire_old_after: after } = body;
+        const expireOldIn = after === undefined ? undefined : parseDuration(after);
+        const { secretId, clientSecret } = await rotateSecret(db, actorOf(caller), id, { expireOldIn });
+        return { secret_id: secretId, client_secret: clientSecret.reveal() };
+      },
+    }),
+    route('DELETE', '/operator/clients/{id}/secrets/{secret_id}', {
+      ...change,
+      operationId: 'revokeClientSecret',
+      summary: 'Revoke a secret',
+      response: { status: 204, description: 'Revoked; its tokens end within 5 s.' },
+      async handle({ caller, params: { id, secret_id: secretId }, db }) {
+        await showOrdinaryClient(db, id);
+        await revokeSecret(db, actorOf(caller), id, secretId);
+      },
+    }),
+    route('POST', '/operator/clients/{id}/revoke', {
+      ...change,
+      operationId: 'revokeClient',
+      summary: 'Revoke a client permanently',
+      response: { status: 204, description: 'Revoked; its tokens end within 5 s.' },
+      async handle({ caller, params: { id }, db }) {
+        await showOrdinaryClient(db, id);
+        await revokeClient(db, actorOf(caller), id);
+      },
+    }),
+    route('POST', '/operator/clients/{id}/console-sessions', {
+      ...withSecret,
+      operationId: 'createClientConsoleSession',
+      summary: "Create a sign-in link to a client's console",
+      body: newSession,
+      response: { status: 201, description: 'The link. It works once, for 5 minutes.', schema: signInLink },
+      refusals: ['console_link_limit_reached'],
+      async handle({ caller, params: { id }, body: { role }, db }) {
+        await showOrdinaryClient(db, id);
+        const { url, expiresAt } = await makeOperatorLink(db, actorOf(caller), config.baseUrl, id, role);
+        return { url, expires_at: expiresAt.toISOString() };
+      },
+    }),
+  ];
+}
