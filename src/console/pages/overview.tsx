@@ -1,9 +1,14 @@
+import { eventSubject } from '../../delivery/event-catalogue.js';
+import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveries.js';
+import { Table } from '../components/lists.js';
 import { Live, PageHead } from '../components/parts.js';
+import { Clamped, countText, RelativeTime, Status } from '../components/values.js';
 import { isEditor, mayMove, page, type Visit } from '../page.js';
+import { receiverSentence } from './delivery-texts.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { EndpointTable } from './endpoints/health.js';
 import { stateOf, Trouble, Untried } from './endpoints/state.js';
-import { MOVING_TRANSFER, REGISTER } from './paths.js';
+import { eventPath, MOVING_TRANSFER, REGISTER } from './paths.js';
 
 export const overview = page({
   path: '/console',
@@ -14,15 +19,37 @@ export const overview = page({
   async view(visit) {
     const endpoints = await readEndpoints(visit);
     if (endpoints.length === 0) return <FirstSteps visit={visit} />;
-    return <Overview visit={visit} endpoints={endpoints} health={await healthOf(visit)} />;
+    const [health, recent] = await Promise.all([healthOf(visit), readRecent(visit)]);
+    return <Overview visit={visit} endpoints={endpoints} health={health} recent={recent} />;
   },
 });
 
-type Seen = Pick<Visit, 'session' | 'config'>;
-type Shown = { visit: Seen; endpoints: readonly Endpoint[]; health: HealthByEndpoint };
+const DAY = 86_400_000;
+/** Deliveries of each status that are shown, and failed ones that are read to find those of the last day. */
+const [SHOWN, READ] = [10, 50];
 
-/** Endpoints in trouble with the way out, then the health of all. */
-export function Overview({ visit, endpoints, health }: Shown) {
+/** Deliveries that failed in the last day or are pending. Reads only events whose ladder may have ended within it. */
+async function readRecent({ read, session, config }: Visit): Promise<DeliveryRecord[]> {
+  const dayAgo = Date.now() - DAY;
+  const createdAfter = dayAgo - config.retryDelays.reduce((sum, delay) => sum + delay, DAY);
+  const list = (status: 'failed' | 'pending', take: number) =>
+    read((db) => listDeliveries(db, session.clientId, { status, createdAfter, take }));
+  const [failed, pending] = await Promise.all([list('failed', READ), list('pending', SHOWN)]);
+  const ended = failed.filter(({ finishedAt }) => finishedAt === null || finishedAt.getTime() > dayAgo);
+  return [...ended.slice(0, SHOWN), ...pending];
+}
+
+type Seen = Pick<Visit, 'session' | 'config'>;
+interface Shown {
+  visit: Seen;
+  endpoints: readonly Endpoint[];
+  health: HealthByEndpoint;
+  /** Failed deliveries, then pending ones. */
+  recent: readonly DeliveryRecord[];
+}
+
+/** Endpoints in trouble with the way out, the health of all, and what happened lately. */
+export function Overview({ visit, endpoints, health, recent }: Shown) {
   const stateOfOne = (endpoint: Endpoint) => stateOf(endpoint, health.get(endpoint.webhookId));
   const troubled = endpoints.filter((endpoint) => ['disabled', 'failing'].includes(stateOfOne(endpoint)));
   const untried = endpoints.filter((endpoint) => stateOfOne(endpoint) === 'untried');
@@ -42,8 +69,52 @@ export function Overview({ visit, endpoints, health }: Shown) {
           return <Trouble key={webhookId} {...shown} editor={isEditor(visit)} />;
         })}
         <EndpointTable endpoints={endpoints} health={health} />
+        <Recent deliveries={recent} names={names} />
       </Live>
     </>
+  );
+}
+
+/** Failed and pending deliveries with their reasons. */
+function Recent({ deliveries, names }: { deliveries: Shown['recent']; names: ReadonlyMap<string, string> }) {
+  return (
+    <section class="stack" aria-label="Last 24 hours">
+      <div class="row between">
+        <h2>Last 24 hours</h2>
+        <span class="row">
+          <a href="/console/deliveries?status=failed">All failed</a>
+          <a href="/console/deliveries?status=pending">All pending</a>
+        </span>
+      </div>
+      {deliveries.length === 0 ? (
+        <p class="muted">No delivery failed, and none is pending.</p>
+      ) : (
+        <Table<DeliveryRecord>
+          card
+          rows={deliveries}
+          row={({ id, status }) => ({ id: `recent-${id}`, 'data-announce': `${status} delivery` })}
+          href={({ id, eventId }) => eventPath(eventId, id)}
+          columns={{
+            Event: ({ event }) => eventSubject(event.type, event.body),
+            Endpoint: ({ endpointId, endpoint }) => (
+              <Clamped text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
+            ),
+            Status: ({ status, nextAttemptAt, finishedAt }) => (
+              <span class="one-line">
+                <Status status={status} />
+                <span class="muted">
+                  {nextAttemptAt && (nextAttemptAt > new Date() ? 'next ' : 'due ')}
+                  {(nextAttemptAt ?? finishedAt) && <RelativeTime at={nextAttemptAt ?? finishedAt ?? ''} />}
+                </span>
+              </span>
+            ),
+            Reason: ({ lastAttempt }) => (lastAttempt ? receiverSentence([lastAttempt]) : 'No attempt yet.'),
+            Attempts: ({ attemptCount }) => countText(attemptCount),
+          }}
+          classes={{ Attempts: 'right' }}
+        />
+      )}
+    </section>
   );
 }
 

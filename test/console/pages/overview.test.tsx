@@ -3,6 +3,7 @@ import { render } from 'preact-render-to-string';
 import type { Visit } from '../../../src/console/page.js';
 import { FirstSteps, Overview } from '../../../src/console/pages/overview.js';
 import type { EndpointHealth } from '../../../src/endpoints/health.js';
+import type { DeliveryRecord } from '../../../src/reports/read-deliveries.js';
 import { broken, endpoint, health, NOW, untried } from './endpoints/make.js';
 
 beforeAll(() => void jest.useFakeTimers({ now: NOW }));
@@ -21,9 +22,14 @@ const textOf = (html: string) =>
     .replace(/\s+/g, ' ')
     .replace(/ ([.;,])/g, '$1');
 
-function overview(endpoints = [endpoint()], own: EndpointHealth = health(), editor = true): string {
+function overview(
+  endpoints = [endpoint()],
+  own: EndpointHealth = health(),
+  editor = true,
+  recent: DeliveryRecord[] = [],
+): string {
   const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
-  return render(<Overview visit={visit(editor)} endpoints={endpoints} health={all} />);
+  return render(<Overview visit={visit(editor)} endpoints={endpoints} health={all} recent={recent} />);
 }
 
 describe('the overview', () => {
@@ -81,6 +87,28 @@ describe('the overview', () => {
   it('has no button for a viewer', () => {
     const html = overview([endpoint({ enabled: false, disabled_reason: 'owner' })], health(), false);
     expect(html).not.toMatch(/<form|<button|endpoints\/new/);
+  });
+
+  it('lists what failed and what is pending with its reason, or says that nothing is', () => {
+    expect(textOf(overview())).toContain('No delivery failed, and none is pending.');
+    const made = (status: 'failed' | 'pending', lastAttempt: object | null) =>
+      ({
+        ...{
+          id: `${status}-id`,
+          eventId: 'event',
+          endpointId: endpoint().webhookId,
+          attemptCount: 7,
+          status,
+          lastAttempt,
+        },
+        ...{ nextAttemptAt: status === 'pending' ? new Date(NOW.getTime() + 300_000) : null, finishedAt: NOW },
+        event: { type: 'transfer.status_changed', body: '{"data":{"status":"SENT"}}' },
+      }) as unknown as DeliveryRecord;
+    const failed = made('failed', { error: 'status', responseStatus: 503 });
+    const text = textOf(overview(undefined, undefined, true, [failed, made('pending', null)]));
+    expect(text).toMatch(/failed.*The receiver responded with 503\. 7/);
+    expect(text).toMatch(/pending next in 5 min No attempt yet\./);
+    expect(text).not.toContain('none is pending');
   });
 
   it('puts endpoints in trouble first', () => {
