@@ -71,7 +71,7 @@ export function leaseOfEndpoints(db: Handle, request: LeaseRequest): Promise<Lea
 
 /** Leases attempts by the ids of their deliveries, where they are free. */
 export function leaseById(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
-  return db.query<LeasedRow>(LEASE_BY_ID, [token, deliveryIds]);
+  return db.hot<LeasedRow>(LEASE_BY_ID, [token, deliveryIds]);
 }
 
 function valuesOf({ token, allowances, limit }: LeaseRequest): unknown[] {
@@ -168,11 +168,15 @@ select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "c
   join webhook_endpoints e on e.id = q.endpoint_id
  order by q.due_at, q.delivery_id`;
 
-/** The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. */
+/**
+ * The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. The array leads the plan, which
+ * Postgres keeps, to the rows by their ids (record.ts).
+ */
 const LEASE_BY_ID = `
 with free as materialized (
   select q.delivery_id from unnest((select $2::uuid[])) asked(id) join queue q on q.delivery_id = asked.id
-   where q.lease_until is null or q.lease_until <= now() or q.lease_until > now() + interval '60 seconds'
+   where q.delivery_id = any(array(select unnest($2::uuid[])))
+     and (q.lease_until is null or q.lease_until <= now() or q.lease_until > now() + interval '60 seconds')
      for update of q skip locked
 ), leased as (
   update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
