@@ -28,6 +28,7 @@ beforeAll(async () => {
     deliveries: history.deliveryId,
     attempts: '1',
     checks: await checkOf(history.webhookId),
+    recoveries: await recoveryOf(history.webhookId),
     clients: other.id,
     secrets: await secretOf(other.id),
   };
@@ -36,6 +37,16 @@ afterAll(() => api.close());
 
 /** The required parameters of a query, by name. */
 const PARAMETERS: Record<string, () => string> = { since: () => new Date(Date.now() - 60_000).toISOString() };
+
+/** A recovery of the owner's endpoint that has ended. */
+async function recoveryOf(endpointId: string): Promise<string> {
+  const now = new Date();
+  const window = { since: now, until: now, includeMissing: false, count: 1, missing: 0 };
+  const { id } = await api.database.prisma.recovery.create({
+    data: { id: newId(), clientId: owner.id, endpointId, ...window, status: 'completed', finishedAt: now },
+  });
+  return id;
+}
 
 /** A secret of a client. */
 async function secretOf(clientId: string): Promise<string> {
@@ -158,12 +169,14 @@ describe('every route', () => {
       const { status } = await caller.call(route.method, path, { json });
       responses.push([name(route), status]);
     }
-    // The owner's transfer is SENT: neither the status of the examples nor /cancel is a valid transition.
+    // The owner's transfer is SENT: neither the status of the examples nor /cancel is a valid transition. The
+    // recovery has ended.
     const late = responses.filter(([, status]) => status === 409).map(([route]) => route);
     expect(late).toEqual([
       'POST /transfers/{id}/cancel',
       'POST /operator/transfers/{id}/status',
       'POST /sandbox/transfers/{id}/status',
+      'POST /webhook-endpoints/{webhookId}/recoveries/{id}/cancel',
     ]);
     expect(responses.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
   });
