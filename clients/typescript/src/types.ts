@@ -6,18 +6,18 @@ type Schema<Name extends keyof Schemas> = Schemas[Name];
 
 export interface Transfer extends Schema<'Transfer'> {}
 export interface TransferWithHistory extends Schema<'TransferWithHistory'> {}
-export interface Client extends Schema<'Client'> {}
+export interface Client extends Schema<'OperatorClient'> {}
 export interface OperatorTransfer extends Schema<'OperatorTransfer'> {}
 export interface OperatorTransferWithHistory extends Schema<'OperatorTransferWithHistory'> {}
 export type TransferStatus = Schemas['TransferStatus'];
-export interface NewTransfer extends Schema<'NewTransfer'> {}
+export interface NewTransfer extends Schema<'TransferCreate'> {}
 export interface StatusChange extends Schema<'StatusChange'> {}
 export interface WebhookEndpoint extends Schema<'WebhookEndpoint'> {}
 export interface WebhookEndpointHealth extends Schema<'WebhookEndpointHealth'> {}
-export interface NewWebhookEndpoint extends Schema<'NewWebhookEndpoint'> {}
+export interface NewWebhookEndpoint extends Schema<'WebhookEndpointCreate'> {}
 /** The secret of an endpoint never changes: register a new endpoint instead. */
-export interface WebhookEndpointUpdate extends Omit<Schema<'WebhookEndpointUpdate'>, 'secret'> {}
-export interface WebhookEndpointPatch extends Omit<Schema<'WebhookEndpointPatch'>, 'secret'> {}
+export interface WebhookEndpointUpdate extends Schema<'WebhookEndpointUpdate'> {}
+export interface WebhookEndpointPatch extends Schema<'WebhookEndpointPatch'> {}
 /** An event as it is delivered. */
 export interface DeliveredEvent extends Schema<'DeliveredEvent'> {}
 export interface Event extends Schema<'Event'> {}

@@ -2,11 +2,11 @@ import { hasOperatorScope, type Scope } from '../../auth/caller.js';
 import type { Config } from '../../platform/config/config.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
-import { mediaTypesOf } from '../body.js';
 import { toProblem } from '../response.js';
 import { isKeyed, type Route } from '../route.js';
-import { deliveryWebhooks, openPaths, tokenPaths } from './fixed-paths.js';
-import { componentSchemas, exampleOf, inlineSchema, type JsonSchema, referencedSchemas, schemaFor } from './schemas.js';
+import { deliveryWebhooks, FIXED_SCHEMAS, openPaths, tokenPaths } from './fixed-paths.js';
+import { type JsonSchema, wholeNumber } from './json-schema.js';
+import { componentSchemas, exampleOf, inlineSchema, referencedSchemas, schemaFor } from './schemas.js';
 
 type Json = Record<string, unknown>;
 
@@ -17,7 +17,7 @@ export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
 export function openApiDocument(routes: readonly Route[], { environment, baseUrl, authUrl, retryDelays }: Described) {
-  const schemas = componentSchemas();
+  const schemas: Record<string, JsonSchema> = { ...componentSchemas(), ...FIXED_SCHEMAS };
   const paths: Record<string, Record<string, Json>> = { ...tokenPaths(authUrl), ...openPaths };
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, schemas) };
@@ -48,14 +48,20 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
         [...new Set(routes.flatMap(refusalsOf))].map((code) => [code, problemExample(code, baseUrl)]),
       ),
       securitySchemes: {
-        oauth2: {
-          type: 'oauth2',
-          description: TOKEN,
-          flows: { clientCredentials: { tokenUrl: `${authUrl}/oauth/token`, scopes: SCOPE_MEANINGS } },
-        },
+        oauth2: clientCredentials(TOKEN, authUrl, (scope) => !isOperators(scope)),
+        // A client asks for every scope of a scheme, and no client has these beside the others.
+        operator: clientCredentials(`For the operator's systems. ${TOKEN}`, authUrl, isOperators),
       },
     },
   };
+}
+
+const isOperators = (scope: string) => scope.startsWith('operator');
+
+function clientCredentials(description: string, authUrl: string, has: (scope: string) => boolean) {
+  const scopes = Object.fromEntries(Object.entries(SCOPE_MEANINGS).filter(([scope]) => has(scope)));
+  const flows = { clientCredentials: { tokenUrl: `${authUrl}/oauth/token`, scopes } };
+  return { type: 'oauth2', description, flows };
 }
 
 const DESCRIPTION = `Creates transfers and notifies your system of every status change by a signed webhook.
@@ -68,14 +74,15 @@ A query has at most 20 parameters. A body has at most 64 KiB, 100 values in its 
 
 Every POST except \`/console-sessions\`, and those of \`/operator/clients\` whose response holds a secret or a link, accepts an \`Idempotency-Key\`. If you repeat the request within 24 hours with the same key and body, you get the first response again, with \`Idempotency-Replayed: true\`.`;
 
-const TOKEN =
-  'OAuth 2.0 client credentials. The token request also needs `audience`, the base URL of this API. Send the token as `Authorization: Bearer …`.';
+const TOKEN = 'OAuth 2.0 client credentials. Send the token as `Authorization: Bearer …`.';
 
 const TAGS = {
   Tokens: 'Access tokens (OAuth 2.0 client credentials).',
   'Webhook endpoints': 'The URLs that receive your events.',
   Transfers: 'Create, read and cancel transfers.',
   'Events and deliveries': 'The events of your transfers, and the delivery of each event to each endpoint.',
+  // Generators write a file for each tag of the paths, and another for each tag of the webhooks.
+  Webhooks: 'The requests that your endpoint receives.',
   Sandbox: 'Change the status of your own transfers and check your receivers. Sandbox only.',
   Console: 'The web pages for the people of a client, at `/console`.',
   'Operator: transfers': "Transfers of every client, for the operator's payment rail.",
@@ -96,9 +103,10 @@ const SCOPE_MEANINGS: Record<Scope, string> = {
 const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Makes the request safe to repeat. At most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
-  schema: { type: 'string', minLength: 1 },
-  example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
+  description:
+    'Makes the request safe to repeat. A new random text for each new request, at most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
+  // No example: tools would send the same key with every request.
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
 const HEADERS = {
@@ -139,14 +147,12 @@ function describeOperation(route: Route, schemas: Record<string, JsonSchema>): J
     tags: [route.tag],
     summary: route.summary,
     description: `${route.description ? `${route.description}\n\n` : ''}${scopeSentence(route)}`,
-    security: route.scopes.map((scope) => ({ oauth2: [scope] })),
+    security: route.scopes.map((scope) => ({ [isOperators(scope) ? 'operator' : 'oauth2']: [scope] })),
     parameters: parametersOf(route),
     ...(body && {
       requestBody: {
         required: true,
-        content: Object.fromEntries(
-          mediaTypesOf(route.method).map((type) => [type, { schema: body, example: exampleOf(body, schemas) }]),
-        ),
+        content: { 'application/json': { schema: body, example: exampleOf(body, schemas) } },
       },
     }),
     responses: { [route.response.status]: responseOf(route, schemas), ...problemsOf(route) },
@@ -163,7 +169,7 @@ function parametersOf(route: Route): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: name === 'number' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' },
+    schema: name === 'number' ? { type: 'integer', format: 'int64', minimum: 1 } : { type: 'string', format: 'uuid' },
   }));
   const { properties = {}, required = [] } = inlineSchema(route.query);
   const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
@@ -171,7 +177,7 @@ function parametersOf(route: Route): Json[] {
     in: 'query',
     ...(required.includes(name) && { required: true }),
     ...(description && { description }),
-    schema,
+    schema: wholeNumber(schema),
   }));
   const keyed = isKeyed(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
   return [...inPath, ...inQuery, ...keyed];

@@ -39,14 +39,11 @@ export function explorerPage(document: OpenApiDocument): string {
  * sends a request. If Swagger UI does not load, the reader gets the plain page.
  */
 export function explorerScript(document: OpenApiDocument, { environment, baseUrl }: Described): string {
-  const { info, components } = document;
+  const { info } = document;
   const links = '[Guide](docs/guide) · [Plain page](docs/plain) · [Problem codes](docs/plain#problems)';
-  // The explorer sends an example unless the reader deletes it, and every POST would repeat this key.
-  const { example: _, ...IdempotencyKey } = components.parameters.IdempotencyKey;
   const spec = {
     ...document,
     info: { ...info, description: `${info.description}\n\n${links} · [OpenAPI 3.1](openapi.json)` },
-    components: { ...withClientScopes(components), parameters: { IdempotencyKey } },
   };
   const isSandbox = environment === 'sandbox';
   const settings = {
@@ -77,14 +74,6 @@ addEventListener('DOMContentLoaded', () => {
   ui.initOAuth({ scopes: ${JSON.stringify(CLIENT_SCOPES)} });
 });
 `;
-}
-
-/** No client has the scope `operator` beside others: with it, a token request for all scopes would be an error. */
-function withClientScopes({ securitySchemes, ...components }: OpenApiDocument['components']) {
-  const { clientCredentials } = securitySchemes.oauth2.flows;
-  const scopes = Object.fromEntries(CLIENT_SCOPES.map((scope) => [scope, clientCredentials.scopes[scope]]));
-  const flows = { clientCredentials: { ...clientCredentials, scopes } };
-  return { ...components, securitySchemes: { oauth2: { ...securitySchemes.oauth2, flows } } };
 }
 
 /**

@@ -2,10 +2,12 @@ import { formatLadder } from '../../../workflows/ladder.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
+import { pascalCase } from '../schemas/delivery.js';
+import type { JsonSchema } from './json-schema.js';
 
 type Json = Record<string, unknown>;
 
-const TEXT = { type: 'string' };
+const TEXT = { type: 'string' } as const;
 const LIMITED = {
   '429': problem(
     `\`rate_limited\`: an address may read at most ${LIMITS.documents.amount} documents a second; see \`Retry-After\`.`,
@@ -22,14 +24,14 @@ export const openPaths: Record<string, Record<string, Json>> = {
   '/healthz': open(
     'getHealth',
     'Check that the process is alive',
-    response('The process is alive.', object({ status: TEXT }), { status: 'ok' }),
+    response('The process is alive.', { $ref: '#/components/schemas/Health' }, { status: 'ok' }),
   ),
   '/readyz': open(
     'getReadiness',
     'Check that the process can serve requests',
     response(
       'The process can serve requests.',
-      object({ status: TEXT, checks: object({ postgres: TEXT, migrations: TEXT, temporal: TEXT }) }, ['status']),
+      { $ref: '#/components/schemas/Readiness' },
       { status: 'ready', checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } },
     ),
     { '503': problem('`unavailable`: `checks` names the dependency that is down.', 'NotReady') },
@@ -61,7 +63,7 @@ function document(
   summary: string,
   description = 'The page.',
   mediaType = 'text/html',
-  type = 'string',
+  type: 'string' | 'object' = 'string',
 ): Record<string, Json> {
   return open(operationId, summary, response(description, { type }, undefined, mediaType), UNCHANGED);
 }
@@ -96,20 +98,25 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
     const responses = { '200': success, '403': problem('`network_not_allowed`'), ...LIMITED };
     return { get: { operationId, ...shared, summary, responses } };
   };
-  const metadata = response('The metadata.', METADATA, {
-    issuer: authUrl,
-    token_endpoint: `${authUrl}/oauth/token`,
-  });
+  const metadata = response(
+    'The metadata.',
+    { $ref: '#/components/schemas/AuthorizationServer' },
+    {
+      issuer: authUrl,
+      token_endpoint: `${authUrl}/oauth/token`,
+    },
+  );
   return {
     '/oauth/token': {
       post: {
         operationId: 'requestToken',
         ...shared,
         summary: 'Get an access token',
-        description: 'Send JSON or a form, with the credentials in the body or as HTTP Basic (RFC 6749).',
+        description:
+          'Send JSON or a form (`application/x-www-form-urlencoded`), with the credentials in the body or as HTTP Basic (RFC 6749).',
         requestBody: {
           required: true,
-          content: { 'application/json': TOKEN_REQUEST, 'application/x-www-form-urlencoded': TOKEN_REQUEST },
+          content: { 'application/json': TOKEN_REQUEST },
         },
         responses: {
           '200': TOKEN,
@@ -131,7 +138,7 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
     '/.well-known/jwks.json': get(
       'getJwks',
       'The public keys that verify access tokens (RFC 7517)',
-      response('A JWK set.', object({ keys: { type: 'array', items: { type: 'object' } } }), { keys: [] }),
+      response('A JWK set.', { $ref: '#/components/schemas/JwkSet' }, { keys: [] }),
     ),
     '/.well-known/oauth-authorization-server': get(
       'getAuthorizationServer',
@@ -146,8 +153,11 @@ export function tokenPaths(authUrl: string): Record<string, Record<string, Json>
   };
 }
 
-const TOKEN_REQUEST = {
-  schema: object(
+/** The components of these paths. */
+export const FIXED_SCHEMAS: Record<string, JsonSchema> = {
+  Health: object({ status: TEXT }),
+  JwkSet: object({ keys: { type: 'array', items: { type: 'object' } } }),
+  TokenRequest: object(
     {
       client_id: TEXT,
       client_secret: { ...TEXT, writeOnly: true },
@@ -155,11 +165,25 @@ const TOKEN_REQUEST = {
         ...TEXT,
         description: 'The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field.',
       },
-      grant_type: { ...TEXT, const: 'client_credentials' },
+      grant_type: { ...TEXT, enum: ['client_credentials'] },
       scope: { ...TEXT, description: 'Space-separated; default: all scopes of the client.' },
     },
     ['grant_type'],
   ),
+  Token: object({
+    access_token: TEXT,
+    token_type: { ...TEXT, enum: ['Bearer'] },
+    expires_in: { type: 'integer', format: 'int64', description: 'The lifetime of the token in seconds.' },
+    scope: TEXT,
+  }),
+  // RFC 6749 §5.2
+  TokenError: object({ error: TEXT, error_description: TEXT }, ['error']),
+  // The members that every client needs; the response has more (RFC 8414 §2).
+  AuthorizationServer: { ...object({ issuer: TEXT, token_endpoint: TEXT }), additionalProperties: true },
+};
+
+const TOKEN_REQUEST = {
+  schema: { $ref: '#/components/schemas/TokenRequest' },
   example: {
     client_id: EXAMPLE_ID,
     client_secret: '<CLIENT_SECRET>',
@@ -170,12 +194,7 @@ const TOKEN_REQUEST = {
 
 const TOKEN = response(
   'A token.',
-  object({
-    access_token: TEXT,
-    token_type: { ...TEXT, const: 'Bearer' },
-    expires_in: { type: 'integer', description: 'The lifetime of the token in seconds.' },
-    scope: TEXT,
-  }),
+  { $ref: '#/components/schemas/Token' },
   {
     access_token: 'eyJhbGciOi…',
     token_type: 'Bearer',
@@ -184,12 +203,8 @@ const TOKEN = response(
   },
 );
 
-/** The members that every client needs; the response has more (RFC 8414 §2). */
-const METADATA = { ...object({ issuer: TEXT, token_endpoint: TEXT }), additionalProperties: true };
-
-/** RFC 6749 §5.2 */
 function oauthError(description: string, error: string): Json {
-  return response(description, object({ error: TEXT, error_description: TEXT }, ['error']), { error });
+  return response(description, { $ref: '#/components/schemas/TokenError' }, { error });
 }
 
 /**
@@ -203,7 +218,7 @@ export function deliveryWebhooks(retryDelays: readonly number[]) {
 function deliveryOf(type: EventType, retryDelays: readonly number[]) {
   return {
     operationId: `receive${pascalCase(type)}`,
-    tags: ['Events and deliveries'],
+    tags: ['Webhooks'],
     summary: `Sent to your endpoint when ${EVENT_CATALOGUE[type].when}`,
     description:
       'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and reject a `t` that differs from your clock by more than 5 minutes. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
@@ -229,21 +244,16 @@ function ladderInWords(retryDelays: readonly number[]): string {
   return rungs.length === 0 ? 'never' : rungs.join(', ');
 }
 
-/** `transfer.status_changed` → `TransferStatusChanged` */
-function pascalCase(type: string): string {
-  return type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
 function header(name: string, example: string) {
   return { name, in: 'header', required: true, schema: TEXT, example };
 }
 
 /** @param required all properties unless given */
-function object(properties: Json, required = Object.keys(properties)): Json {
+function object(properties: Record<string, JsonSchema>, required = Object.keys(properties)): JsonSchema {
   return { type: 'object', properties, required };
 }
 
-function response(description: string, schema: Json, example?: Json, type = 'application/json'): Json {
+function response(description: string, schema: JsonSchema, example?: Json, type = 'application/json'): Json {
   return { description, content: { [type]: { schema, ...(example && { example }) } } };
 }
 

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { PROBLEMS } from '../../platform/refusal.js';
 import type { OpenApiDocument } from './document.js';
-import { type JsonSchema, resolve } from './schemas.js';
+import type { JsonSchema } from './json-schema.js';
+import { resolve } from './schemas.js';
 
 /** The folder that `npm run build` makes, also where the sources run untranslated, as in tests. */
 export const DIST = join(dirname(createRequire(import.meta.url).resolve('transfer-service/package.json')), 'dist');
@@ -168,8 +169,8 @@ export function signatureVectors(): object {
 
 /** What the plain page shows. Problem types (`/docs/plain#invalid_request`) link to its table of codes. */
 export function plainBody(document: OpenApiDocument): Html {
-  const { info, externalDocs, paths, components, tags } = document;
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  const { info, externalDocs, paths, webhooks, components, tags } = document;
+  const operations = Object.entries({ ...paths, ...webhooks }).flatMap(([path, methods]) =>
     Object.entries(methods as Record<string, unknown>).map(([method, operation]) => ({
       path,
       method,

@@ -3,12 +3,24 @@ import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS } from '../../platform/refusal.js';
 import { components, view } from '../schemas/fields.js';
 import { MAX_ERRORS } from '../validation-errors.js';
+import { forGenerators, type JsonSchema } from './json-schema.js';
+
+const problemError = view('ProblemError', {
+  pointer: z.optional(z.string()).meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
+  parameter: z.optional(z.string()).meta({ description: 'The name of a query parameter.', examples: ['limit'] }),
+  code: z.string().meta({ examples: ['required'] }),
+  detail: z.string().meta({ examples: ['is required'] }),
+});
 
 /** The body of every error response of the API (RFC 9457). */
 const problemView = view('Problem', {
   type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs/plain#invalid_request'] }),
   title: z.string().meta({ examples: ['Invalid request'] }),
-  status: z.int().meta({ examples: [422] }),
+  status: z
+    .int()
+    .min(400)
+    .max(599)
+    .meta({ examples: [422] }),
   detail: z.string().meta({ examples: ['The body is invalid; see errors.'] }),
   instance: z.string().meta({ format: 'uri-reference', examples: ['/webhook-endpoints'] }),
   code: z
@@ -16,16 +28,7 @@ const problemView = view('Problem', {
     .meta({ description: 'Stable: branch on this code.', examples: ['invalid_request'] }),
   request_id: z.string().meta({ description: 'The value of `X-Request-Id`.', examples: [EXAMPLE_ID] }),
   errors: z
-    .array(
-      z.object({
-        pointer: z
-          .optional(z.string())
-          .meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
-        parameter: z.optional(z.string()).meta({ description: 'The name of a query parameter.', examples: ['limit'] }),
-        code: z.string().meta({ examples: ['required'] }),
-        detail: z.string().meta({ examples: ['is required'] }),
-      }),
-    )
+    .array(problemError)
     .max(MAX_ERRORS)
     .optional()
     .meta({
@@ -36,26 +39,34 @@ const problemView = view('Problem', {
 
 const check = z.string().meta({ examples: ['unreachable'] });
 
+const readinessChecks = view('ReadinessChecks', { postgres: check, migrations: check, temporal: check });
+
+export const readyView = view('Readiness', {
+  status: z.string().meta({ examples: ['ready'] }),
+  checks: readinessChecks.optional(),
+});
+
 /** The body of `/readyz` while the process cannot serve requests. */
 export const notReadyView = view('NotReady', {
   ...problemView.shape,
-  checks: z
-    .optional(z.object({ postgres: check, migrations: check, temporal: check }))
-    .meta({ description: 'Missing if the checks took longer than a request may.' }),
+  checks: z.optional(readinessChecks).meta({ description: 'Missing if the checks took longer than a request may.' }),
 });
 
 /** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(components, { io: 'input', uri: refTo });
   return Object.fromEntries(
-    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema as JsonSchema]),
+    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [
+      name,
+      forGenerators(schema as JsonSchema),
+    ]),
   );
 }
 
 /** A reference to a registered schema; any other schema is written inline. */
 export function schemaFor(schema: z.ZodType): JsonSchema {
   const id = components.get(schema)?.id;
-  return id === undefined ? inlineSchema(schema) : { $ref: refTo(id) };
+  return id === undefined ? forGenerators(inlineSchema(schema)) : { $ref: refTo(id) };
 }
 
 export function inlineSchema(schema: z.ZodType): JsonSchema {
@@ -83,18 +94,19 @@ function refTo(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** JSON Schema (2020-12) whose inner schemas are objects. */
-export interface JsonSchema extends z.core.JSONSchema.JSONSchema {
-  properties?: Record<string, JsonSchema>;
-  items?: JsonSchema;
-  anyOf?: JsonSchema[];
-}
-
-/** The schema that a `$ref` into `#/components/schemas` names, or the schema itself. */
+/** The schema that a `$ref` into `#/components/schemas` names, or the schema itself; the parts of an `allOf` as one. */
 export function resolve(schema: JsonSchema, schemas: Record<string, JsonSchema>): JsonSchema {
   const name = schema.$ref?.split('/').at(-1);
   const named = name === undefined ? undefined : schemas[name];
-  return named ? resolve(named, schemas) : schema;
+  if (named) return resolve(named, schemas);
+  const { allOf, ...rest } = schema;
+  if (!allOf) return schema;
+  const parts = allOf.map((part) => resolve(part, schemas));
+  return {
+    ...{ type: 'object', ...rest },
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
+    required: parts.flatMap(({ required = [] }) => required),
+  };
 }
 
 /** An example of a schema, composed from the examples of its fields; ignored fields are omitted. */
@@ -103,7 +115,7 @@ export function exampleOf(given: JsonSchema, schemas: Record<string, JsonSchema>
   if (schema.examples) return schema.examples[0];
   if (schema.enum) return schema.enum[0];
   if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0], schemas);
-  switch (schema.type) {
+  switch ([schema.type].flat()[0]) {
     case 'object':
       return Object.fromEntries(
         Object.entries(schema.properties ?? {})

@@ -5,7 +5,7 @@ import type { AppDependencies } from '../context.js';
 import { routesOf } from '../route.js';
 import { requestBody, time, view } from '../schemas/fields.js';
 
-export const newSession = requestBody('NewConsoleSession', {
+export const newSession = requestBody('ConsoleSessionCreate', {
   role: z.enum(CONSOLE_ROLES).default('viewer').meta({
     description: 'A `viewer` cannot change anything; an `editor` has all scopes of the token.',
   }),

@@ -9,6 +9,11 @@ import type { EventRecord } from '../../reports/read-events.js';
 import { components, present, time, uuid, view } from './fields.js';
 import { transferStatus } from './transfer.js';
 
+/** `transfer.status_changed` → `TransferStatusChanged` */
+export function pascalCase(type: string): string {
+  return type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** One schema for the data of all event types. */
 function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
   const [only] = schemas;
@@ -22,7 +27,9 @@ const delivered = view('DeliveredEvent', {
     .string()
     .meta({ description: 'The version of the event format.', format: 'date', examples: [EVENT_VERSION] }),
   type: z.string().meta({ examples: EVENT_TYPES }),
-  data: anyOf(EVENT_TYPES.map((type) => EVENT_CATALOGUE[type].data)),
+  data: anyOf(
+    EVENT_TYPES.map((type) => EVENT_CATALOGUE[type].data.register(components, { id: `${pascalCase(type)}Data` })),
+  ),
   created_at: z.string().meta({
     description: 'UTC, with fractional seconds and no zone designator.',
     pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$',
@@ -32,12 +39,14 @@ const delivered = view('DeliveredEvent', {
 
 const count = z.int().nonnegative();
 
-export const eventView = view('Event', {
-  ...delivered.shape,
-  deliveries: z
-    .object({ pending: count, succeeded: count, failed: count, cancelled: count })
-    .meta({ description: 'Number of deliveries in each status.' }),
-});
+const counts = view('DeliveryCounts', { pending: count, succeeded: count, failed: count, cancelled: count });
+
+export const eventView = z
+  .intersection(
+    delivered,
+    z.object({ deliveries: counts.meta({ description: 'Number of deliveries in each status.' }) }),
+  )
+  .register(components, { id: 'Event' });
 
 /** The event's fields as delivered, parsed from the text that is sent. */
 export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof eventView> {
@@ -48,6 +57,8 @@ const deliveryStatus = z
   .enum(DeliveryStatus)
   .meta({
     description: '`failed`: all attempts failed, or the receiver responded with 410.',
+    // In generated Go, the names of TransferStatus would collide with these.
+    'x-enum-varnames': Object.values(DeliveryStatus).map((status) => `DELIVERY_${status.toUpperCase()}`),
     examples: ['succeeded'],
   })
   .register(components, { id: 'DeliveryStatus' });
@@ -58,7 +69,7 @@ const summary = {
   trigger: z.enum(TRIGGERS),
   started_at: time,
   duration_ms: z.int().nonnegative(),
-  response_status: z.nullable(z.int()).meta({ examples: [204] }),
+  response_status: z.nullable(z.int().min(100).max(999)).meta({ examples: [204] }),
   error: z.nullable(z.enum(ATTEMPT_ERRORS)).meta({ description: 'Null if the attempt succeeded.', examples: [null] }),
 };
 
@@ -97,7 +108,7 @@ const delivery = z.object({
   }),
   created_at: time,
   finished_at: time.nullable(),
-  event_type: eventView.shape.type,
+  event_type: delivered.shape.type,
   transfer_id: uuid,
   transfer_status: transferStatus.meta({ description: 'The status that the event reports.' }),
 });

@@ -45,7 +45,7 @@ const maxConcurrency = z
     examples: [10],
   });
 
-export const newEndpoint = requestBody('NewWebhookEndpoint', {
+export const newEndpoint = requestBody('WebhookEndpointCreate', {
   url,
   secret,
   description: description.default(null),
@@ -126,12 +126,12 @@ export const endpointHealthView = view('WebhookEndpointHealth', {
     description: `Pending deliveries, counted up to ${COUNTED_PENDING + 1}, which means more than ${COUNTED_PENDING}.`,
   }),
   next_attempt_at: time.nullable().meta({ description: 'Null if no delivery is pending.' }),
-  attempts_24h: z
-    .object({ succeeded: count, failed: count })
-    .meta({ description: 'Attempts of the current hour and the 23 before it.' }),
-  response_ms_24h: z
-    .object({ p50: count.nullable(), p95: count.nullable() })
-    .meta({ description: 'Time to the response in these hours; null if there was none.' }),
+  attempts_24h: view('AttemptCounts', { succeeded: count, failed: count }).meta({
+    description: 'Attempts of the current hour and the 23 before it.',
+  }),
+  response_ms_24h: view('ResponseTimes', { p50: count.nullable(), p95: count.nullable() }).meta({
+    description: 'Time to the response in these hours; null if there was none.',
+  }),
 });
 
 export function presentEndpointHealth(webhookId: string, health: EndpointHealth): z.output<typeof endpointHealthView> {

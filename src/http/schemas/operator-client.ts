@@ -25,7 +25,7 @@ const limits = {
   max_endpoints: limit(ENDPOINT_LIMITS, 'MAX_ENDPOINTS'),
 };
 
-export const newOperatorClient = requestBody('NewClient', {
+export const newOperatorClient = requestBody('OperatorClientCreate', {
   name,
   scopes: z
     .array(z.enum(CLIENT_SCOPES))
@@ -44,7 +44,7 @@ export const operatorClientPatch = requestBody('ClientPatch', {
   max_endpoints: limits.max_endpoints.optional(),
 });
 
-export const newSecret = requestBody('NewClientSecret', {
+export const newSecret = requestBody('ClientSecretCreate', {
   expire_old_after: z
     .string()
     .refine(
@@ -62,9 +62,9 @@ const clientSecret = z
 export const issuedSecretView = view('IssuedClientSecret', { secret_id: uuid, client_secret: clientSecret });
 
 const ends = z.nullable(time).meta({ examples: [null] });
-const secretView = z.object({ secret_id: uuid, created_at: time, expires_at: ends, revoked_at: ends });
+const secretView = view('ClientSecret', { secret_id: uuid, created_at: time, expires_at: ends, revoked_at: ends });
 
-export const operatorClientView = view('Client', {
+export const operatorClientView = view('OperatorClient', {
   client_id: uuid,
   name: z.string().meta({ examples: ['Acme'] }),
   scopes: z.array(z.string()).meta({ examples: [[...CLIENT_SCOPES]] }),

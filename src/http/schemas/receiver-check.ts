@@ -15,6 +15,8 @@ const EXAMPLE_REQUEST = {
   body: '{"id":"…","version":"2026-11-21","type":"transfer.status_changed","data":{…},"created_at":"…"}',
 };
 
+const checkRequest = view('ReceiverCheckRequest', { headers: z.record(z.string(), z.string()), body: z.string() });
+
 const checkCase = view('ReceiverCheckCase', {
   name: z.enum(CHECK_CASE_NAMES).meta({ examples: ['wrong_secret'] }),
   expected: z
@@ -30,7 +32,7 @@ const checkCase = view('ReceiverCheckCase', {
       'What is wrong and what to change; null if nothing is. A case that passed may have a hint, such as about a malformed head.',
     examples: ['The receiver responded with 204. It accepts any signature: …'],
   }),
-  request: z.nullable(z.object({ headers: z.record(z.string(), z.string()), body: z.string() })).meta({
+  request: z.nullable(checkRequest).meta({
     description:
       'The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case.',
     examples: [EXAMPLE_REQUEST],

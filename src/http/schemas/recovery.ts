@@ -16,6 +16,7 @@ export const recoverRequest = z
       .boolean()
       .default(false)
       .meta({
+        examples: [false],
         description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
       }),
   })

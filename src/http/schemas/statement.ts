@@ -26,7 +26,7 @@ export const statementWindow = z
 
 const count = z.int().nonnegative();
 
-const disabledPeriod = z.object({
+const disabledPeriod = view('DisabledPeriod', {
   from: time,
   to: time.nullable().meta({ description: 'Null while the endpoint is still disabled.' }),
   reason: z.enum(DISABLED_REASONS),

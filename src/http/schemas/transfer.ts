@@ -53,21 +53,23 @@ const metadata = z
     examples: [{ order: '4711' }],
   });
 
-const amount = { value, currency };
-const destination = {
+const amount = requestBody('Amount', { value, currency });
+const destination = requestBody('Destination', {
   name: text({ min: 1, max: 140 }).meta({ examples: ['Ada Lovelace'] }),
   account: text({ min: 1, max: 64 }).meta({ examples: ['DE89370400440532013000'] }),
-};
+});
 
-export const newTransfer = requestBody('NewTransfer', {
-  amount: z.strictObject(amount),
-  destination: z.strictObject(destination),
+export const newTransfer = requestBody('TransferCreate', {
+  amount,
+  destination,
   reference: text({ max: 140 })
     .nullable()
     .default(null)
     .meta({ examples: ['Invoice 2026-117'] }),
   metadata,
 });
+
+const reasonCodeName = z.enum(REASON_CODES).register(components, { id: 'ReasonCode' });
 
 export const statusChange = z
   .strictObject({
@@ -76,8 +78,7 @@ export const statusChange = z
       .nullable()
       .default(null)
       .meta({ description: 'Recorded in the status history.', examples: ['Funds received'] }),
-    reason_code: z
-      .enum(REASON_CODES)
+    reason_code: reasonCodeName
       .nullable()
       .default(null)
       .meta({
@@ -96,7 +97,7 @@ export const transferStatus = z
   .meta({ examples: ['CREATED'] })
   .register(components, { id: 'TransferStatus' });
 
-const reasonCode = z.nullable(z.enum(REASON_CODES)).meta({
+const reasonCode = z.nullable(reasonCodeName).meta({
   description: 'Why the transfer failed, was returned or was cancelled; null if no code was given.',
   examples: [null],
 });
@@ -105,15 +106,15 @@ export const transferView = view('Transfer', {
   id: uuid,
   status: transferStatus,
   reason_code: reasonCode,
-  amount: z.object(amount),
-  destination: z.object(destination),
+  amount,
+  destination,
   reference: z.nullable(z.string()).meta({ examples: ['Invoice 2026-117'] }),
   metadata: z.record(z.string(), z.string()).meta({ examples: [{ order: '4711' }] }),
   created_at: time,
   updated_at: time,
 });
 
-const historyEntry = z.object({
+const historyEntry = view('StatusHistoryEntry', {
   status: transferStatus,
   at: time,
   reason: z.nullable(z.string()).meta({ examples: [null] }),

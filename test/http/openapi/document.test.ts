@@ -149,8 +149,51 @@ describe('/openapi.json', () => {
   });
 
   it('names the metadata key that is rejected', () => {
-    const { metadata } = document.components.schemas.NewTransfer?.properties ?? {};
+    const { metadata } = document.components.schemas.TransferCreate?.properties ?? {};
     expect(metadata?.description).toContain('The name `__proto__` is rejected.');
+  });
+
+  it('is in the form that generators of clients understand', () => {
+    const { paths, webhooks, components } = document;
+    type Described = { operationId: string; tags: string[]; requestBody?: { content: object } };
+    const operationsOf = (group: object): Described[] =>
+      Object.values(group).flatMap((methods) => Object.values<Described>(methods));
+    const tagsOf = (group: object) => operationsOf(group).map(({ tags }) => tags[0]);
+    // A generator writes a file for each tag, first of the paths, then of the webhooks.
+    expect(tagsOf(paths).filter((tag) => tagsOf(webhooks).includes(tag))).toEqual([]);
+    const bodies = operationsOf(paths).flatMap(({ requestBody }) => (requestBody ? [requestBody.content] : []));
+    for (const body of bodies) expect(Object.keys(body)).toHaveLength(1);
+    const names = Object.keys(components.schemas);
+    // Go: a generated constructor of `Transfer` is `NewTransfer`.
+    expect(names.filter((name) => /^New(?=[A-Z])/.test(name) && names.includes(name.slice(3)))).toEqual([]);
+    const faults: string[] = [];
+    const visit = (node: unknown, path: string, isParameter = false): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const { type, anyOf, not, format, maximum, exclusiveMinimum, ...schema } = node as Record<string, unknown>;
+      const has = (name: string, isFault: boolean) => isFault && faults.push(`${path}: ${name}`);
+      const types = [type].flat();
+      has('not', not !== undefined);
+      has('default in a body', 'default' in schema && !isParameter);
+      has('null in anyOf', Array.isArray(anyOf) && anyOf.some((one) => one.type === 'null') && !anyOf[0].$ref);
+      has('exclusiveMinimum', exclusiveMinimum !== undefined);
+      has('no int64', types.includes('integer') && format !== 'int64' && !((maximum as number) < 2 ** 31));
+      has('an object without a name', 'properties' in schema && !/^\/\w+$|^\/Event\/allOf\/1$/.test(path));
+      for (const [name, inner] of Object.entries(node)) {
+        if (!/^examples?$/.test(name)) visit(inner, `${path}/${name}`, isParameter || name === 'parameters');
+      }
+    };
+    visit(components.schemas, '');
+    for (const operation of [...operationsOf(paths), ...operationsOf(webhooks)]) {
+      visit(operation, `${operation.operationId}/operation`);
+    }
+    expect(faults).toEqual([]);
+    const { oauth2, operator } = components.securitySchemes;
+    const scopesOf = (scheme: typeof oauth2) => Object.keys(scheme.flows.clientCredentials.scopes);
+    expect(scopesOf(oauth2).filter((scope) => scope.startsWith('operator'))).toEqual([]);
+    expect(scopesOf(operator).filter((scope) => !scope.startsWith('operator'))).toEqual([]);
+    expect(components.parameters.IdempotencyKey).not.toHaveProperty('example');
+    expect(components.parameters.IdempotencyKey.schema).toEqual({ type: 'string', minLength: 1, maxLength: 255 });
+    expect(components.schemas.WebhookEndpointUpdate?.properties).not.toHaveProperty('secret');
   });
 
   it('omits /sandbox in production', async () => {

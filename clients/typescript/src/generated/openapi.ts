@@ -1,18 +1,32 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 9f1d0365437ba3283f4d528eab104b609799162bef55892211a2e2e1f4a90ba7
+// Document: 4d659d59fd7ee43ad2908b26ca3243cf080575ba12b1f3881aaa9e47013fcb9b
 
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    Amount: {
+      /**
+       * Format: int64
+       * In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD.
+       */
+      value: number;
+      /** ISO 4217 */
+      currency: string;
+    };
     Attempt: {
+      /** Format: int64 */
       number: number;
       trigger: "schedule" | "manual" | "recover";
       /** Format: date-time */
       started_at: string;
+      /** Format: int64 */
       duration_ms: number;
       response_status: number | null;
-      /** Null if the attempt succeeded. */
-      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+      /**
+       * Null if the attempt succeeded.
+       * @enum {string|null}
+       */
+      error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
       url: string;
       /** The signed timestamp, as sent. */
       t: string;
@@ -25,37 +39,26 @@ export interface components {
       /** What was odd or wrong, in one sentence, even if the attempt succeeded. */
       detail: string | null;
     };
+    AttemptCounts: {
+      /** Format: int64 */
+      succeeded: number;
+      /** Format: int64 */
+      failed: number;
+    };
     AttemptPage: {
       data: components["schemas"]["Attempt"][];
       has_more: boolean;
       /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
-    Client: {
-      /** Format: uuid */
-      client_id: string;
-      name: string;
-      scopes: string[];
-      networks: string[];
-      /** Null: `RATE_LIMIT` of the deployment. */
-      rate_limit: number | null;
-      /** Null: `MAX_ENDPOINTS` of the deployment. */
-      max_endpoints: number | null;
-      /** Format: date-time */
-      created_at: string;
-      revoked_at: string | null;
-      /** Oldest first, with those that have ended. */
-      secrets: {
-        /** Format: uuid */
-        secret_id: string;
-        /** Format: date-time */
-        created_at: string;
-        expires_at: string | null;
-        revoked_at: string | null;
-      }[];
+    AuthorizationServer: {
+      issuer: string;
+      token_endpoint: string;
+    } & {
+      [key: string]: unknown;
     };
     ClientPage: {
-      data: components["schemas"]["Client"][];
+      data: components["schemas"]["OperatorClient"][];
       has_more: boolean;
       /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
@@ -69,9 +72,29 @@ export interface components {
       /** Null: `MAX_ENDPOINTS` of the deployment. */
       max_endpoints?: number | null;
     };
+    ClientSecret: {
+      /** Format: uuid */
+      secret_id: string;
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      expires_at: string | null;
+      /** Format: date-time */
+      revoked_at: string | null;
+    };
+    ClientSecretCreate: {
+      /** When the old secret expires; never if omitted. */
+      expire_old_after?: string;
+    };
     ComputedSignature: {
       /** The digest that your receiver computed, with or without `v0=` before it. */
       v0: string;
+    };
+    ConsoleSessionCreate: {
+      /**
+       * A `viewer` cannot change anything; an `editor` has all scopes of the token. Default: `"viewer"`.
+       */
+      role?: "viewer" | "editor";
     };
     ConsoleSignInLink: {
       /**
@@ -94,16 +117,10 @@ export interface components {
       max_endpoints: number | null;
       /** Format: date-time */
       created_at: string;
+      /** Format: date-time */
       revoked_at: string | null;
       /** Oldest first, with those that have ended. */
-      secrets: {
-        /** Format: uuid */
-        secret_id: string;
-        /** Format: date-time */
-        created_at: string;
-        expires_at: string | null;
-        revoked_at: string | null;
-      }[];
+      secrets: components["schemas"]["ClientSecret"][];
       /** Format: uuid */
       secret_id: string;
       /** Shown in this response only. */
@@ -121,17 +138,7 @@ export interface components {
        */
       version: string;
       type: string;
-      data: {
-        /**
-         * Format: uuid
-         * The transfer's.
-         */
-        id: string;
-        /**
-         * The new status.
-         */
-        status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
-      };
+      data: components["schemas"]["TransferStatusChangedData"];
       /** UTC, with fractional seconds and no zone designator. */
       created_at: string;
     };
@@ -147,11 +154,16 @@ export interface components {
       status: components["schemas"]["DeliveryStatus"];
       /** Why the delivery ended without success. */
       reason: string | null;
+      /** Format: int64 */
       attempt_count: number;
-      /** When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late. */
+      /**
+       * Format: date-time
+       * When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late.
+       */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
+      /** Format: date-time */
       finished_at: string | null;
       event_type: string;
       /** Format: uuid */
@@ -160,6 +172,16 @@ export interface components {
       transfer_status: components["schemas"]["TransferStatus"];
       /** Null before the first attempt. */
       last_attempt: components["schemas"]["LastAttempt"] | null;
+    };
+    DeliveryCounts: {
+      /** Format: int64 */
+      pending: number;
+      /** Format: int64 */
+      succeeded: number;
+      /** Format: int64 */
+      failed: number;
+      /** Format: int64 */
+      cancelled: number;
     };
     DeliveryPage: {
       data: components["schemas"]["Delivery"][];
@@ -183,11 +205,16 @@ export interface components {
       status: components["schemas"]["DeliveryStatus"];
       /** Why the delivery ended without success. */
       reason: string | null;
+      /** Format: int64 */
       attempt_count: number;
-      /** When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late. */
+      /**
+       * Format: date-time
+       * When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late.
+       */
       next_attempt_at: string | null;
       /** Format: date-time */
       created_at: string;
+      /** Format: date-time */
       finished_at: string | null;
       event_type: string;
       /** Format: uuid */
@@ -199,38 +226,23 @@ export interface components {
       /** The remaining attempts of the retry schedule, if each fails at once. The first is at `next_attempt_at`. Empty once the delivery has ended. */
       planned_attempts: components["schemas"]["PlannedAttempt"][];
     };
-    Event: {
+    Destination: {
+      name: string;
+      account: string;
+    };
+    DisabledPeriod: {
+      /** Format: date-time */
+      from: string;
       /**
-       * Format: uuid
-       * Unique per event: use it to discard duplicates.
+       * Format: date-time
+       * Null while the endpoint is still disabled.
        */
-      id: string;
-      /**
-       * Format: date
-       * The version of the event format.
-       */
-      version: string;
-      type: string;
-      data: {
-        /**
-         * Format: uuid
-         * The transfer's.
-         */
-        id: string;
-        /**
-         * The new status.
-         */
-        status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
-      };
-      /** UTC, with fractional seconds and no zone designator. */
-      created_at: string;
+      to: string | null;
+      reason: "owner" | "operator" | "gone" | "failing";
+    };
+    Event: components["schemas"]["DeliveredEvent"] & {
       /** Number of deliveries in each status. */
-      deliveries: {
-        pending: number;
-        succeeded: number;
-        failed: number;
-        cancelled: number;
-      };
+      deliveries: components["schemas"]["DeliveryCounts"];
     };
     EventPage: {
       data: components["schemas"]["Event"][];
@@ -238,21 +250,32 @@ export interface components {
       /** The `cursor` of the next page; null on the last page, but not of the feed of events. */
       next_cursor: string | null;
     };
+    Health: {
+      status: string;
+    };
     IssuedClientSecret: {
       /** Format: uuid */
       secret_id: string;
       /** Shown in this response only. */
       client_secret: string;
     };
+    JwkSet: {
+      keys: Record<string, never>[];
+    };
     LastAttempt: {
+      /** Format: int64 */
       number: number;
       trigger: "schedule" | "manual" | "recover";
       /** Format: date-time */
       started_at: string;
+      /** Format: int64 */
       duration_ms: number;
       response_status: number | null;
-      /** Null if the attempt succeeded. */
-      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+      /**
+       * Null if the attempt succeeded.
+       * @enum {string|null}
+       */
+      error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
     };
     Meta: {
       environment: "sandbox" | "production";
@@ -264,73 +287,6 @@ export interface components {
       retry_delays: string[];
       /** The networks (CIDR) that deliveries come from; empty if the operator has not configured them. */
       egress_addresses: string[];
-    };
-    NewClient: {
-      name: string;
-      /** All four if omitted. */
-      scopes?: ("transfers:read" | "transfers:write" | "webhooks:read" | "webhooks:write")[];
-      /**
-       * CIDRs that the client may call from; empty: any address.
-       * @default []
-       */
-      networks?: string[];
-      /**
-       * Null: `RATE_LIMIT` of the deployment.
-       * @default null
-       */
-      rate_limit?: number | null;
-      /**
-       * Null: `MAX_ENDPOINTS` of the deployment.
-       * @default null
-       */
-      max_endpoints?: number | null;
-    };
-    NewClientSecret: {
-      /** When the old secret expires; never if omitted. */
-      expire_old_after?: string;
-    };
-    NewConsoleSession: {
-      /**
-       * A `viewer` cannot change anything; an `editor` has all scopes of the token.
-       * @default viewer
-       */
-      role?: "viewer" | "editor";
-    };
-    NewTransfer: {
-      amount: {
-        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
-        value: number;
-        /** ISO 4217 */
-        currency: string;
-      };
-      destination: {
-        name: string;
-        account: string;
-      };
-      /** @default null */
-      reference?: string | null;
-      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. The name `__proto__` is rejected. */
-      metadata?: {
-        [key: string]: string;
-      };
-    };
-    NewWebhookEndpoint: {
-      /**
-       * Format: uri
-       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.
-       */
-      url: string;
-      /** The key that signs the deliveries. It is never returned and cannot be changed. */
-      secret: string;
-      /** @default null */
-      description?: string | null;
-      /**
-       * Maximum number of concurrent requests to the receiver. Null: the limit of the service.
-       * @default null
-       */
-      max_concurrency?: number | null;
-      /** @default true */
-      enabled?: boolean;
     };
     NotReady: {
       /** Format: uri */
@@ -347,37 +303,46 @@ export interface components {
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
-      errors?: {
-        /** A JSON Pointer (RFC 6901) into the body. */
-        pointer?: string;
-        /** The name of a query parameter. */
-        parameter?: string;
-        code: string;
-        detail: string;
-      }[];
+      errors?: components["schemas"]["ProblemError"][];
       /** Missing if the checks took longer than a request may. */
-      checks?: {
-        postgres: string;
-        migrations: string;
-        temporal: string;
-      };
+      checks?: components["schemas"]["ReadinessChecks"];
+    };
+    OperatorClient: {
+      /** Format: uuid */
+      client_id: string;
+      name: string;
+      scopes: string[];
+      networks: string[];
+      /** Null: `RATE_LIMIT` of the deployment. */
+      rate_limit: number | null;
+      /** Null: `MAX_ENDPOINTS` of the deployment. */
+      max_endpoints: number | null;
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      revoked_at: string | null;
+      /** Oldest first, with those that have ended. */
+      secrets: components["schemas"]["ClientSecret"][];
+    };
+    OperatorClientCreate: {
+      name: string;
+      /** All four if omitted. */
+      scopes?: ("transfers:read" | "transfers:write" | "webhooks:read" | "webhooks:write")[];
+      /** CIDRs that the client may call from; empty: any address. Default: `[]`. */
+      networks?: string[];
+      /** Null: `RATE_LIMIT` of the deployment. */
+      rate_limit?: number | null;
+      /** Null: `MAX_ENDPOINTS` of the deployment. */
+      max_endpoints?: number | null;
     };
     OperatorTransfer: {
       /** Format: uuid */
       id: string;
       status: components["schemas"]["TransferStatus"];
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
-      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
-      amount: {
-        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
-        value: number;
-        /** ISO 4217 */
-        currency: string;
-      };
-      destination: {
-        name: string;
-        account: string;
-      };
+      reason_code: components["schemas"]["ReasonCode"] | null;
+      amount: components["schemas"]["Amount"];
+      destination: components["schemas"]["Destination"];
       reference: string | null;
       metadata: {
         [key: string]: string;
@@ -400,17 +365,9 @@ export interface components {
       id: string;
       status: components["schemas"]["TransferStatus"];
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
-      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
-      amount: {
-        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
-        value: number;
-        /** ISO 4217 */
-        currency: string;
-      };
-      destination: {
-        name: string;
-        account: string;
-      };
+      reason_code: components["schemas"]["ReasonCode"] | null;
+      amount: components["schemas"]["Amount"];
+      destination: components["schemas"]["Destination"];
       reference: string | null;
       metadata: {
         [key: string]: string;
@@ -420,18 +377,12 @@ export interface components {
       /** Format: date-time */
       updated_at: string;
       /** Oldest first; the first entry is `CREATED`. */
-      status_history: {
-        status: components["schemas"]["TransferStatus"];
-        /** Format: date-time */
-        at: string;
-        reason: string | null;
-        /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
-        reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
-      }[];
+      status_history: components["schemas"]["StatusHistoryEntry"][];
       /** Format: uuid */
       client_id: string;
     };
     PlannedAttempt: {
+      /** Format: int64 */
       number: number;
       /** Format: date-time */
       at: string;
@@ -451,22 +402,36 @@ export interface components {
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
-      errors?: {
-        /** A JSON Pointer (RFC 6901) into the body. */
-        pointer?: string;
-        /** The name of a query parameter. */
-        parameter?: string;
-        code: string;
-        detail: string;
-      }[];
+      errors?: components["schemas"]["ProblemError"][];
     };
+    ProblemError: {
+      /** A JSON Pointer (RFC 6901) into the body. */
+      pointer?: string;
+      /** The name of a query parameter. */
+      parameter?: string;
+      code: string;
+      detail: string;
+    };
+    Readiness: {
+      status: string;
+      checks?: components["schemas"]["ReadinessChecks"];
+    };
+    ReadinessChecks: {
+      postgres: string;
+      migrations: string;
+      temporal: string;
+    };
+    ReasonCode: "account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other";
     ReceiverCheck: {
       /** Format: uuid */
       id: string;
       status: "running" | "passed" | "failed";
       /** Format: date-time */
       started_at: string;
-      /** Null while the check runs. */
+      /**
+       * Format: date-time
+       * Null while the check runs.
+       */
       finished_at: string | null;
       /** In the order in which they are sent; while the check runs, the cases sent so far. */
       cases: components["schemas"]["ReceiverCheckCase"][];
@@ -477,27 +442,43 @@ export interface components {
        * `refused`: any response that is not 2xx.
        */
       expected: "2xx" | "refused";
-      /** Null if there was no response. */
+      /**
+       * Format: int64
+       * Null if there was no response.
+       */
       response_status: number | null;
-      /** As in an attempt of a delivery; null for a 2xx. */
-      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
+      /**
+       * As in an attempt of a delivery; null for a 2xx.
+       * @enum {string|null}
+       */
+      error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
       passed: boolean;
       /** What is wrong and what to change; null if nothing is. A case that passed may have a hint, such as about a malformed head. */
       hint: string | null;
       /** The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case. */
-      request: {
-        headers: {
-          [key: string]: string;
-        };
-        body: string;
-      } | null;
+      request: components["schemas"]["ReceiverCheckRequest"] | null;
+    };
+    ReceiverCheckRequest: {
+      headers: {
+        [key: string]: string;
+      };
+      body: string;
     };
     Recovered: {
-      /** The id of the recovery; null if there is nothing to recover. */
+      /**
+       * Format: uuid
+       * The id of the recovery; null if there is nothing to recover.
+       */
       id: string | null;
-      /** Number of restarted deliveries. */
+      /**
+       * Format: int64
+       * Number of restarted deliveries.
+       */
       count: number;
-      /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
+      /**
+       * Format: int64
+       * Number of events that had no delivery and now get one; 0 without `include_missing`.
+       */
       missing: number;
     };
     Recovery: {
@@ -508,11 +489,20 @@ export interface components {
       /** Format: date-time */
       until: string;
       include_missing: boolean;
-      /** Number of restarted deliveries. */
+      /**
+       * Format: int64
+       * Number of restarted deliveries.
+       */
       count: number;
-      /** Number of events that had no delivery and now get one; 0 without `include_missing`. */
+      /**
+       * Format: int64
+       * Number of events that had no delivery and now get one; 0 without `include_missing`.
+       */
       missing: number;
-      /** Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together. */
+      /**
+       * Format: int64
+       * Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together.
+       */
       started: number;
       /**
        * `cancelled` too if the endpoint was disabled or deleted while it ran.
@@ -520,7 +510,10 @@ export interface components {
       status: "running" | "completed" | "cancelled";
       /** Format: date-time */
       created_at: string;
-      /** Null while the recovery runs. */
+      /**
+       * Format: date-time
+       * Null while the recovery runs.
+       */
       finished_at: string | null;
     };
     RecoveryPage: {
@@ -540,11 +533,14 @@ export interface components {
        * The end of the range, exclusive; default: now.
        */
       until?: string;
-      /**
-       * Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most 31 days.
-       * @default false
-       */
+      /** Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most 31 days. Default: `false`. */
       include_missing?: boolean;
+    };
+    ResponseTimes: {
+      /** Format: int64 */
+      p50: number | null;
+      /** Format: int64 */
+      p95: number | null;
     };
     SignatureExplanation: {
       explanation: "match" | "upper_case_digest" | "base64_digest" | "reserialized_body" | "body_with_newline" | "body_without_timestamp" | "missing_dot" | "timestamp_changed" | "secret_with_newline" | "secret_trimmed" | "secret_base64_decoded" | "secret_hex_decoded" | "empty_secret" | "other_endpoint" | "wrong_algorithm" | "unknown";
@@ -560,26 +556,30 @@ export interface components {
       since: string;
       /** Format: date-time */
       until: string;
-      /** Number of your events made in [`since`, `until`): the sum of the five numbers below. */
+      /**
+       * Format: int64
+       * Number of your events made in [`since`, `until`): the sum of the five numbers below.
+       */
       events: number;
+      /** Format: int64 */
       succeeded: number;
+      /** Format: int64 */
       pending: number;
+      /** Format: int64 */
       failed: number;
+      /** Format: int64 */
       cancelled: number;
-      /** Events without a delivery for this endpoint: they were made while it was disabled or before it was registered. `recover` with `include_missing` delivers them. */
+      /**
+       * Format: int64
+       * Events without a delivery for this endpoint: they were made while it was disabled or before it was registered. `recover` with `include_missing` delivers them.
+       */
       missing: number;
       /** Whether every event was delivered successfully. */
       complete: boolean;
       /** True if `until` is more than 60 s ago. Before that, an event may still be added to the window. */
       final: boolean;
       /** The periods in which the endpoint was disabled: the latest 100 that touch the window, oldest first. */
-      disabled_periods: {
-        /** Format: date-time */
-        from: string;
-        /** Null while the endpoint is still disabled. */
-        to: string | null;
-        reason: "owner" | "operator" | "gone" | "failing";
-      }[];
+      disabled_periods: components["schemas"]["DisabledPeriod"][];
       /**
        * Format: date-time
        * Periods before this time are not recorded.
@@ -588,33 +588,50 @@ export interface components {
     };
     StatusChange: {
       status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
-      /**
-       * Recorded in the status history.
-       * @default null
-       */
+      /** Recorded in the status history. */
       reason?: string | null;
+      /** Allowed only with the statuses FAILED, RETURNED, CANCELLED. */
+      reason_code?: components["schemas"]["ReasonCode"] | null;
+    };
+    StatusHistoryEntry: {
+      status: components["schemas"]["TransferStatus"];
+      /** Format: date-time */
+      at: string;
+      reason: string | null;
+      /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      reason_code: components["schemas"]["ReasonCode"] | null;
+    };
+    Token: {
+      access_token: string;
+      token_type: "Bearer";
       /**
-       * Allowed only with the statuses FAILED, RETURNED, CANCELLED.
-       * @default null
+       * Format: int64
+       * The lifetime of the token in seconds.
        */
-      reason_code?: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
+      expires_in: number;
+      scope: string;
+    };
+    TokenError: {
+      error: string;
+      error_description?: string;
+    };
+    TokenRequest: {
+      client_id?: string;
+      client_secret?: string;
+      /** The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field. */
+      audience?: string;
+      grant_type: "client_credentials";
+      /** Space-separated; default: all scopes of the client. */
+      scope?: string;
     };
     Transfer: {
       /** Format: uuid */
       id: string;
       status: components["schemas"]["TransferStatus"];
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
-      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
-      amount: {
-        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
-        value: number;
-        /** ISO 4217 */
-        currency: string;
-      };
-      destination: {
-        name: string;
-        account: string;
-      };
+      reason_code: components["schemas"]["ReasonCode"] | null;
+      amount: components["schemas"]["Amount"];
+      destination: components["schemas"]["Destination"];
       reference: string | null;
       metadata: {
         [key: string]: string;
@@ -624,6 +641,15 @@ export interface components {
       /** Format: date-time */
       updated_at: string;
     };
+    TransferCreate: {
+      amount: components["schemas"]["Amount"];
+      destination: components["schemas"]["Destination"];
+      reference?: string | null;
+      /** Your own pairs of strings; at most 4096 bytes in total as compact JSON in UTF-8. The name `__proto__` is rejected. */
+      metadata?: {
+        [key: string]: string;
+      };
+    };
     TransferPage: {
       data: components["schemas"]["Transfer"][];
       has_more: boolean;
@@ -631,22 +657,25 @@ export interface components {
       next_cursor: string | null;
     };
     TransferStatus: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+    TransferStatusChangedData: {
+      /**
+       * Format: uuid
+       * The transfer's.
+       */
+      id: string;
+      /**
+       * The new status.
+       */
+      status: "CREATED" | "PROCESSING" | "SENT" | "COMPLETED" | "CANCELLED" | "FAILED" | "RETURNED";
+    };
     TransferWithHistory: {
       /** Format: uuid */
       id: string;
       status: components["schemas"]["TransferStatus"];
       /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
-      reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
-      amount: {
-        /** In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD. */
-        value: number;
-        /** ISO 4217 */
-        currency: string;
-      };
-      destination: {
-        name: string;
-        account: string;
-      };
+      reason_code: components["schemas"]["ReasonCode"] | null;
+      amount: components["schemas"]["Amount"];
+      destination: components["schemas"]["Destination"];
       reference: string | null;
       metadata: {
         [key: string]: string;
@@ -656,14 +685,7 @@ export interface components {
       /** Format: date-time */
       updated_at: string;
       /** Oldest first; the first entry is `CREATED`. */
-      status_history: {
-        status: components["schemas"]["TransferStatus"];
-        /** Format: date-time */
-        at: string;
-        reason: string | null;
-        /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
-        reason_code: ("account_closed" | "account_not_found" | "insufficient_funds" | "limit_exceeded" | "name_mismatch" | "rejected_by_bank" | "compliance" | "duplicate" | "customer_request" | "other") | null;
-      }[];
+      status_history: components["schemas"]["StatusHistoryEntry"][];
     };
     WebhookEndpoint: {
       /** Format: uuid */
@@ -674,39 +696,69 @@ export interface components {
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency: number | null;
       enabled: boolean;
-      /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
-      disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
+      /**
+       * What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled.
+       * @enum {string|null}
+       */
+      disabled_reason: "owner" | "operator" | "gone" | "failing" | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
       updated_at: string;
     };
+    WebhookEndpointCreate: {
+      /**
+       * Format: uri
+       * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.
+       */
+      url: string;
+      /** The key that signs the deliveries. It is never returned and cannot be changed. */
+      secret: string;
+      description?: string | null;
+      /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
+      max_concurrency?: number | null;
+      /** Default: `true`. */
+      enabled?: boolean;
+    };
     WebhookEndpointHealth: {
       /** Format: uuid */
       webhookId: string;
+      /** Format: date-time */
       last_success_at: string | null;
-      /** The latest failed attempt of the last 48 hours. */
+      /**
+       * Format: date-time
+       * The latest failed attempt of the last 48 hours.
+       */
       last_failure_at: string | null;
-      /** Of the latest failure. */
-      last_error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
-      /** Of the latest failure; null if there was no response. */
+      /**
+       * Of the latest failure.
+       * @enum {string|null}
+       */
+      last_error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
+      /**
+       * Format: int64
+       * Of the latest failure; null if there was no response.
+       */
       last_response_status: number | null;
-      /** The first failed attempt after the latest success; null if the latest attempt succeeded. */
+      /**
+       * Format: date-time
+       * The first failed attempt after the latest success; null if the latest attempt succeeded.
+       */
       failing_since: string | null;
-      /** Pending deliveries, counted up to 1001, which means more than 1000. */
+      /**
+       * Format: int64
+       * Pending deliveries, counted up to 1001, which means more than 1000.
+       */
       pending: number;
-      /** Null if no delivery is pending. */
+      /**
+       * Format: date-time
+       * Null if no delivery is pending.
+       */
       next_attempt_at: string | null;
       /** Attempts of the current hour and the 23 before it. */
-      attempts_24h: {
-        succeeded: number;
-        failed: number;
-      };
+      attempts_24h: components["schemas"]["AttemptCounts"];
       /** Time to the response in these hours; null if there was none. */
-      response_ms_24h: {
-        p50: number | null;
-        p95: number | null;
-      };
+      response_ms_24h: components["schemas"]["ResponseTimes"];
     };
     WebhookEndpointPage: {
       data: components["schemas"]["WebhookEndpoint"][];
@@ -724,8 +776,6 @@ export interface components {
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
       enabled?: boolean;
-      /** Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
-      secret?: unknown;
       /** Ignored. */
       webhookId?: unknown;
       /** Ignored. */
@@ -741,17 +791,11 @@ export interface components {
        * An absolute URL of at most 2048 characters, without credentials or a fragment; `https:` in production. Path and query are sent byte for byte; what a client would rewrite is rejected (`url_not_canonical`). An IP address in it must be public, except in a sandbox on your own machine.
        */
       url: string;
-      /** @default null */
       description?: string | null;
-      /**
-       * Maximum number of concurrent requests to the receiver. Null: the limit of the service.
-       * @default null
-       */
+      /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
       /** Unchanged if omitted. */
       enabled?: boolean;
-      /** Rejected. To change the secret, register a new endpoint with the new secret and delete the old endpoint. */
-      secret?: unknown;
       /** Ignored. */
       webhookId?: unknown;
       /** Ignored. */
@@ -779,16 +823,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": {
-          client_id?: string;
-          client_secret?: string;
-          /** The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field. */
-          audience?: string;
-          /** @constant */
-          grant_type: "client_credentials";
-          /** Space-separated; default: all scopes of the client. */
-          scope?: string;
-        };
+        "application/json": components["schemas"]["TokenRequest"];
       };
     };
     responses: {
@@ -798,14 +833,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": {
-            access_token: string;
-            /** @constant */
-            token_type: "Bearer";
-            /** The lifetime of the token in seconds. */
-            expires_in: number;
-            scope: string;
-          };
+          "application/json": components["schemas"]["Token"];
         };
       };
     };
@@ -825,9 +853,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": {
-            keys: Record<string, never>[];
-          };
+          "application/json": components["schemas"]["JwkSet"];
         };
       };
     };
@@ -847,12 +873,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": {
-            issuer: string;
-            token_endpoint: string;
-          } & {
-            [key: string]: unknown;
-          };
+          "application/json": components["schemas"]["AuthorizationServer"];
         };
       };
     };
@@ -872,12 +893,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": {
-            issuer: string;
-            token_endpoint: string;
-          } & {
-            [key: string]: unknown;
-          };
+          "application/json": components["schemas"]["AuthorizationServer"];
         };
       };
     };
@@ -897,9 +913,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": {
-            status: string;
-          };
+          "application/json": components["schemas"]["Health"];
         };
       };
     };
@@ -919,14 +933,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": {
-            status: string;
-            checks?: {
-              postgres: string;
-              migrations: string;
-              temporal: string;
-            };
-          };
+          "application/json": components["schemas"]["Readiness"];
         };
       };
     };
@@ -1085,7 +1092,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["NewWebhookEndpoint"];
+        "application/json": components["schemas"]["WebhookEndpointCreate"];
       };
     };
     responses: {
@@ -1284,7 +1291,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["NewTransfer"];
+        "application/json": components["schemas"]["TransferCreate"];
       };
     };
     responses: {
@@ -1683,7 +1690,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["NewClient"];
+        "application/json": components["schemas"]["OperatorClientCreate"];
       };
     };
     responses: {
@@ -1715,7 +1722,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": components["schemas"]["Client"];
+          "application/json": components["schemas"]["OperatorClient"];
         };
       };
     };
@@ -1741,7 +1748,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": components["schemas"]["Client"];
+          "application/json": components["schemas"]["OperatorClient"];
         };
       };
     };
@@ -1757,7 +1764,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["NewClientSecret"];
+        "application/json": components["schemas"]["ClientSecretCreate"];
       };
     };
     responses: {
@@ -1824,7 +1831,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["NewConsoleSession"];
+        "application/json": components["schemas"]["ConsoleSessionCreate"];
       };
     };
     responses: {
@@ -1900,7 +1907,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": components["schemas"]["NewConsoleSession"];
+        "application/json": components["schemas"]["ConsoleSessionCreate"];
       };
     };
     responses: {
