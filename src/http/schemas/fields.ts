@@ -56,10 +56,14 @@ const WHEN = {
 const withZone = z.iso.datetime({ offset: true });
 
 /**
- * `T` and `Z` may be in lower case (RFC 3339, section 5.6). A plus that a query does not encode arrives as a blank, and
- * a blank has no other meaning before an offset.
+ * `T` and `Z` may be in lower case (RFC 3339, section 5.6), and an offset may have no colon, as generated Python clients
+ * write it. A plus that a query does not encode arrives as a blank, and a blank has no other meaning before an offset.
  */
-const spelled = (text: string) => text.toUpperCase().replace(/ (?=\d\d:\d\d$)/, '+');
+const spelled = (text: string) =>
+  text
+    .toUpperCase()
+    .replace(/(T\S*)[ +](\d\d):?(\d\d)$/, '$1+$2:$3')
+    .replace(/(T\S*-\d\d)(\d\d)$/, '$1:$2');
 
 /**
  * A time with a zone, parsed to ms since 1970 (a finer fraction is cut).
