@@ -7,6 +7,8 @@ import { listenForOperators } from './http/operations.js';
 import { type Listening, listen, toConfigError } from './http/server.js';
 import { ConfigError } from './platform/config/config-error.js';
 import { EnvelopeError } from './platform/database/encryption.js';
+import { Heartbeat } from './platform/heartbeat.js';
+import { newId } from './platform/ids.js';
 import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
 import { announceReady, untilSignalled } from './process/lifecycle.js';
 import { type KnownTemporal, readinessOf } from './process/readiness.js';
@@ -21,13 +23,16 @@ export async function startApi(
   const { config } = context;
   const readiness = readinessOf(context, signalled, temporal);
   const authority = openAuthority(context);
-  const dependencies = { ...context, handover, authority, readiness };
+  const { database, log } = context;
+  const heartbeat = new Heartbeat({ db: database, table: 'apis', id: newId(), log });
+  const dependencies = { ...context, handover, authority, readiness, liveApis: () => heartbeat.count };
   const app = createApp(dependencies, consoleExtension);
   await authority.prepare().catch((error: unknown) => {
     if (error instanceof EnvelopeError) throw new ConfigError([`MASTER_KEY: a signing key ${error.message}`]);
     // Postgres may be unavailable at start. The keys are read again when they are needed.
-    context.log.warn({ err: error }, 'the signing keys could not be read yet');
+    log.warn({ err: error }, 'the signing keys could not be read yet');
   });
+  heartbeat.start();
   const operations = await listenForOperators(context, readiness);
   const listening = await listen(app, config).catch(toConfigError('PORT', config));
   return {
@@ -35,6 +40,7 @@ export async function startApi(
     async close() {
       await listening.close(config.shutdownDelay);
       await operations.close();
+      await heartbeat.stop();
     },
   };
 }

@@ -10,7 +10,7 @@ import { isId, newId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
 import type { Log } from '../platform/telemetry/log.js';
-import type { Caller } from './caller.js';
+import { type Caller, includesScope } from './caller.js';
 import {
   ClientCache,
   type ClientRecord,
@@ -144,7 +144,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
         throw new Refusal('invalid_token', 'The access token has been revoked.');
       }
       if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
-      const scopes = new Set(claims.scopes.filter((scope) => client.scopes.includes(scope)));
+      const scopes = new Set(claims.scopes.filter((scope) => includesScope(client.scopes, scope)));
       return { clientId: client.id, secretId: secret.id, scopes, rateLimit: client.rateLimit };
     },
 

@@ -12,6 +12,11 @@ export function hasOperatorScope(scopes: Iterable<string>): boolean {
   return [...scopes].some((scope) => (OPERATOR_SCOPES as readonly string[]).includes(scope));
 }
 
+/** Whether a client with these scopes has this one: `operator` includes the operator's others. */
+export function includesScope(scopes: readonly string[], scope: string): boolean {
+  return scopes.includes(scope) || (scopes.includes('operator') && hasOperatorScope([scope]));
+}
+
 /** The client that makes a request, as its access token or its session of the console identifies it. */
 export interface Caller {
   clientId: string;

@@ -73,6 +73,8 @@ export interface ConsoleSession extends ActingSession {
   scopes: ReadonlySet<string>;
   /** Requests a second; null: RATE_LIMIT. */
   rateLimit: number | null;
+  /** Webhook endpoints at most; null: MAX_ENDPOINTS. */
+  maxEndpoints: number | null;
   /** The message for the page of this request; null: none. */
   notice: string | null;
 }
@@ -194,7 +196,7 @@ const LIVE = `s.last_seen_at > now() - interval '1 hour' and s.created_at > now(
 
 const USE = `
 with found as materialized (
-  select s.*, c.name, c.scopes as client_scopes, c.networks, c.rate_limit
+  select s.*, c.name, c.scopes as client_scopes, c.networks, c.rate_limit, c.max_endpoints
     from console_sessions s join clients c on c.id = s.client_id
    where s.token_hash = decode($1, 'hex') and ${LIVE} and c.revoked_at is null
 ), used as (
@@ -205,7 +207,8 @@ with found as materialized (
 )
 select id::text, client_id::text as "clientId", name as "clientName", secret_id::text as "secretId", role,
        to_json(scopes) as scopes, signed_in_by as "signedInBy", notice, to_json(client_scopes) as "clientScopes",
-       to_json(networks) as networks, rate_limit as "rateLimit"
+       to_json(networks) as networks, rate_limit as "rateLimit",
+       max_endpoints as "maxEndpoints"
   from found`;
 
 const LIST = `

@@ -37,7 +37,7 @@ import { operatorTransferRoutes, statusRoutes, transferRoutes } from './routes/t
 export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<State> {
   const { config, database, authority, log, metrics } = dependencies;
   const routes = apiRoutes(dependencies);
-  const limit = rateLimit(config.rateLimit);
+  const limit = rateLimit(config.rateLimit, dependencies.liveApis);
   const failures = new FailedAuthentications(database);
   const extension = extend?.({ ...dependencies, routes, failures, rateLimit: limit });
   const router = new Router<State>({ strict: true, sensitive: true });

@@ -19,6 +19,8 @@ export interface AppDependencies {
   metrics: Pick<Metrics, 'requestStarted' | 'requestCompleted'>;
   log: Log;
   readiness: () => Promise<Readiness>;
+  /** The number of live API processes, with this one. */
+  liveApis: () => number;
 }
 
 /** The facts about a request that the middleware determine. */

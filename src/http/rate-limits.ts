@@ -24,10 +24,11 @@ export type RateLimit = (
 ) => Promise<void>;
 
 /**
- * Gives each key `perSecond` points in this process. A request of the API is one. The headers follow
- * draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
+ * Gives each key `perSecond` points over all API processes: each process has an equal share, rounded up. A request of the
+ * API is one point. The headers follow draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
+ * @param processes the live API processes, with this one
  */
-export function rateLimit(usual: number): RateLimit {
+export function rateLimit(usual: number, processes: () => number): RateLimit {
   const limit = new MemoryLimit({
     what: 'requests',
     of: 'a client',
@@ -39,15 +40,16 @@ export function rateLimit(usual: number): RateLimit {
   });
   return async (ctx, { key, points, perSecond: own }, next) => {
     const perSecond = own ?? usual;
-    const usage = await limit.use(key, Math.min(points, perSecond));
+    const share = Math.ceil(perSecond / processes());
+    const usage = await limit.use(key, Math.min(points, share));
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
-    ctx.set('RateLimit', remaining(usage, perSecond));
-    limit.refuseExceeded(usage, perSecond);
+    ctx.set('RateLimit', remaining(usage, share));
+    limit.refuseExceeded(usage, share);
     try {
       await next();
     } catch (error) {
       if (isOversized(error)) {
-        ctx.set('RateLimit', remaining(await limit.penalty(key, OVERSIZED_POINTS - 1), perSecond));
+        ctx.set('RateLimit', remaining(await limit.penalty(key, OVERSIZED_POINTS - 1), share));
       }
       throw error;
     }
@@ -69,8 +71,8 @@ function isOversized(error: unknown): boolean {
   );
 }
 
-function remaining(usage: RateLimiterRes, perSecond: number): string {
-  return `"default";r=${Math.max(0, perSecond - usage.consumedPoints)};t=${retryAfterOf(usage)}`;
+function remaining(usage: RateLimiterRes, share: number): string {
+  return `"default";r=${Math.max(0, share - usage.consumedPoints)};t=${retryAfterOf(usage)}`;
 }
 
 /**

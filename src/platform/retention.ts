@@ -74,6 +74,7 @@ const EXPIRED = {
   receiver_checks: `started_at < now() - interval '24 hours'`,
   /** Workers that were killed. */
   workers: `alive_until < now() - interval '1 hour'`,
+  apis: `alive_until < now() - interval '1 hour'`,
   /** Windows of limits that have ended. */
   limit_uses: `ends_at < now() - interval '1 minute'`,
 } as const;

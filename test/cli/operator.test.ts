@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { checkCredentials, readClientRecord } from '../../src/auth/client-record.js';
 import { COUNTED_TO_CANCEL } from '../../src/endpoints/disable.js';
-import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
+import { EndpointHours } from '../../src/endpoints/hours.js';
 import { pendingMigrations } from '../../src/platform/database/migrate.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
@@ -306,7 +306,7 @@ describe('endpoints list', () => {
     hours.count(webhookId, { ...refusedBy(503), startedAt, durationMs: 10 });
     await hours.write();
     const failure = { at: new Date(startedAt.getTime() + 10).toISOString(), error: 'status', response_status: 503 };
-    const failing_since = new Date(startedAt.getTime() - (startedAt.getTime() % HOUR)).toISOString();
+    const failing_since = failure.at;
     expect(await json('endpoints', 'list', '--failing', '--client', clientId)).toMatchObject([
       { webhookId, client_id: clientId, enabled: true, failing_since, last_success_at: null, last_failure: failure },
     ]);

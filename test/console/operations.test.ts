@@ -19,7 +19,15 @@ const ALL = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:wri
 
 function session(scopes: readonly string[] = ALL, clientId = client.id): ConsoleSession {
   const acting = { id: newId(), clientId, role: 'editor', address: '203.0.113.7', signedInBy: 'link' } as const;
-  return { ...acting, clientName: 'Acme', secretId: null, scopes: new Set(scopes), rateLimit: null, notice: null };
+  return {
+    ...acting,
+    clientName: 'Acme',
+    secretId: null,
+    scopes: new Set(scopes),
+    rateLimit: null,
+    maxEndpoints: null,
+    notice: null,
+  };
 }
 
 const operations = (of = session()): Operations => operationsOf(apiRoutes(api.dependencies), api.database, of);

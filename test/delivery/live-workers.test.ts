@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { LiveWorkers } from '../../src/delivery/live-workers.js';
+import { Heartbeat } from '../../src/platform/heartbeat.js';
 import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { silentLog } from '../support/silent-log.js';
@@ -58,6 +59,16 @@ async function nextHeartbeat({ id }: TestWorker): Promise<void> {
     await waitFor('a heartbeat', async () => (await heartbeatOf(id)) !== before);
   }
 }
+
+it('a heartbeat counts the processes of its own kind', async () => {
+  await startWorkers(1);
+  const apis = Array.from({ length: 2 }, () => new Heartbeat({ db, table: 'apis', id: newId(), log: silentLog }));
+  for (const api of apis) api.start();
+  await waitFor('both to count both', () => apis.every(({ count }) => count === 2));
+  await apis[0]?.stop();
+  await waitFor('one to be alone', () => apis[1]?.count === 1);
+  await apis[1]?.stop();
+});
 
 describe('LiveWorkers', () => {
   it('gives a single worker the whole limit', async () => {

@@ -79,6 +79,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     metrics: createMetrics(),
     log: createLog('silent', 'test'),
     readiness: async () => ({ ready: true, checks: { postgres: 'ok', migrations: 'ok', temporal: 'ok' } }),
+    liveApis: () => 1,
     ...options.dependencies,
   };
   const listening = await listen(createApp(dependencies, consoleExtension), config);

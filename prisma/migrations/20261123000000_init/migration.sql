@@ -280,9 +280,14 @@ create table workflow_starts (
 create index workflow_starts_client_id_type_start_after_idx on workflow_starts (client_id, type, start_after);
 create index workflow_starts_start_after_idx on workflow_starts (start_after);
 
--- Workers. The table is unlogged: schema.prisma says why.
+-- Live processes. The tables are unlogged: schema.prisma says why.
 
 create unlogged table workers (
+  id uuid primary key,
+  alive_until timestamptz(3) not null
+);
+
+create unlogged table apis (
   id uuid primary key,
   alive_until timestamptz(3) not null
 );

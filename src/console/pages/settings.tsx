@@ -1,7 +1,6 @@
 import { endSession, type ListedSession, listSessions } from '../../auth/console-sessions.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
 import { presentMeta } from '../../http/routes/documents.js';
-import type { Config } from '../../platform/config/config.js';
 import { LIMITS } from '../../platform/limits.js';
 import { Table } from '../components/lists.js';
 import { Card, Facts, PostButton } from '../components/parts.js';
@@ -23,7 +22,7 @@ const settings = page({
         <h1>Settings</h1>
         <div class="columns">
           <Connection config={config} session={session} />
-          <Limits config={config} />
+          <Limits config={config} session={session} />
         </div>
         <Card title="Sessions of this client" table>
           <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
@@ -87,17 +86,17 @@ function Connection({ config, session }: Pick<Visit, 'config' | 'session'>) {
   );
 }
 
-function Limits({ config }: { config: Config }) {
-  const { disableAfter, retention, rateLimit, maxEndpoints, endpointConcurrency, retryDelays } = config;
+function Limits({ config, session }: Pick<Visit, 'config' | 'session'>) {
+  const { disableAfter, retention, endpointConcurrency, retryDelays } = config;
   const delays = retryDelays.map((delay) => (delay === 0 ? 'immediately' : durationText(delay)));
   const all = retryDelays.reduce((sum, delay) => sum + delay, 0);
   return (
     <Card title="Limits">
       <Facts
         of={{
-          Requests: `${rateLimit} per second, API and console together (a console page counts as 2 to 10)`,
+          Requests: `${session.rateLimit ?? config.rateLimit} per second, API and console together (a console page counts as 2 to 10)`,
           'Request body': `${MAX_BODY_BYTES / 1024} KiB`,
-          'Webhook endpoints': maxEndpoints,
+          'Webhook endpoints': session.maxEndpoints ?? config.maxEndpoints,
           'Concurrent deliveries': `${endpointConcurrency} to an endpoint without its own limit`,
           'Automatic retries': `${delays.join(', ')} after the previous attempt; ${durationText(all)} in all`,
           'Manual retries': `${LIMITS.retries.amount} an hour for a delivery`,

@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
 import { type Authority, OutsideOfNetworks, SecretExpired, type VerifiedClient } from '../../auth/authority.js';
+import { includesScope, SCOPES } from '../../auth/caller.js';
 import type { Handle } from '../../platform/database/database.js';
 import { isId } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
@@ -119,10 +120,10 @@ function checkTargets(parameters: TokenParameters, only: string): void {
 function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): readonly string[] {
   const requested = scope.split(' ').filter((each) => each !== '');
   if (requested.length === 0) return client.scopes;
-  if (!requested.every((each) => client.scopes.includes(each))) {
+  if (!requested.every((each) => includesScope(client.scopes, each))) {
     throw new OAuthError('invalid_scope', 'The client does not have every requested scope.');
   }
-  return client.scopes.filter((each) => requested.includes(each));
+  return SCOPES.filter((each) => requested.includes(each));
 }
 
 /**

@@ -265,7 +265,7 @@ export const settings = {
     'CIDRs of the proxies whose `X-Forwarded-For` the API trusts. Required in production: `none` if there is no proxy.',
     '',
   ),
-  RATE_LIMIT: setting(count(1, 1_000_000), 'Requests per second, for each client and process.', '100'),
+  RATE_LIMIT: setting(count(1, 1_000_000), 'Requests per second for each client, over all API processes.', '100'),
   ENDPOINT_CONCURRENCY: setting(
     count(1, MAX_CONCURRENCY),
     'Concurrent attempts at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',

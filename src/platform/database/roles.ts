@@ -53,6 +53,9 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
   deliveries: { runtime: READ_AND_WRITE, api: 'select, insert, update', worker: READ_AND_WRITE },
   endpoint_hours: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
   workers: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
+
+  // APIs write this, and workers remove what has expired.
+  apis: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete' },
 };
 
 /** The name of each role that a deployment has. Without any, `migrate` grants nothing. */

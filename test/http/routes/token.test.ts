@@ -176,6 +176,17 @@ it.each([
   expect(tokenError(await token({ ...client, scope }))).toEqual([400, 'invalid_scope']);
 });
 
+it("grants an operator one of the operator's scopes alone, and its token opens what that scope does", async () => {
+  const operator = await auth.client({ scopes: ['operator'] });
+  const { status, body } = await token({ ...operator, scope: 'operator:transfers' });
+  expect([status, body.scope]).toEqual([200, 'operator:transfers']);
+  const headers = { Authorization: `Bearer ${body.access_token}` };
+  const statuses = ['/operator/transfers', '/operator/clients'].map(
+    async (path) => (await auth.api.call('GET', path, { headers })).status,
+  );
+  expect(await Promise.all(statuses)).toEqual([200, 403]);
+});
+
 it('no text in any field causes a fault', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 60 });
   const fields = fc.record(

@@ -161,6 +161,7 @@ describe("a change in the console has its session's entry in the transaction of 
       secretId: null,
       scopes: new Set(['webhooks:write', 'transfers:write']),
       rateLimit: null,
+      maxEndpoints: null,
       notice: null,
     },
   });

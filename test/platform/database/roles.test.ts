@@ -46,7 +46,7 @@ test('an API does not write what only workers write, and a worker not what only 
   for (const table of ['attempts', 'endpoint_hours', 'workers']) {
     expect(rights(table)).toEqual(['s', 'siud']);
   }
-  for (const table of ['idempotency_keys', 'console_sessions', 'console_codes']) {
+  for (const table of ['idempotency_keys', 'console_sessions', 'console_codes', 'apis']) {
     expect(rights(table)).toEqual(['siud', 'sd']);
   }
   for (const table of ['clients', 'client_secrets']) expect(rights(table)).toEqual(['si', 's']);

@@ -116,13 +116,14 @@ it('removes checks of receivers after a day, with their cases', async () => {
   expect(await db.prisma.receiverCheckCase.count()).toBe(1);
 });
 
-it('removes killed workers, and windows of limits that have ended', async () => {
+it('removes killed processes, and windows of limits that have ended', async () => {
   for (const age of ['2 hours', '1 second']) {
     const [id, ago] = [newId(), age];
     await db.query(`insert into workers values ($1::uuid, now() - $2::interval)`, [id, ago]);
+    await db.query(`insert into apis values ($1::uuid, now() - $2::interval)`, [id, ago]);
     await db.query(`insert into limit_uses values ('statements', $1, '{}', true, now() - $2::interval)`, [id, ago]);
   }
-  for (const table of ['workers', 'limit_uses'] as const) {
+  for (const table of ['workers', 'apis', 'limit_uses'] as const) {
     expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(1);
     expect(await removeExpiredRows(db, table, RETENTION, 10)).toBe(0);
   }

@@ -41,7 +41,7 @@ export const endpointList = page({
           </Live>
         )}
         <p class="hint">
-          {endpoints.length} of at most {visit.config.maxEndpoints} endpoints.
+          {endpoints.length} of at most {visit.session.maxEndpoints ?? visit.config.maxEndpoints} endpoints.
         </p>
       </>
     );
