@@ -15,14 +15,16 @@ const MAX_INT32 = 2 ** 31 - 1;
  * - `type: [T, 'null']` instead of `anyOf` with null, unless the other part is a reference;
  * - no property that is never allowed: generated clients would send it as null;
  * - no `default` in a body, which makes fields required in generated types; the description names it;
+ * - no `pattern` beside `format: date-time`: the generated Python checks the parsed time with a name it never imports;
  * - `minimum` instead of `exclusiveMinimum`, and `format: int64` for numbers that may exceed 32 bits.
  */
 export function forGenerators(given: JsonSchema): JsonSchema {
-  const { properties, items, allOf, ...schema } = wholeNumber(withoutDefault(nullableType(given)));
+  const { properties, items, allOf, pattern, ...schema } = wholeNumber(withoutDefault(nullableType(given)));
   const allowed = Object.entries(properties ?? {}).filter(([, { not }]) => not === undefined);
   const inner = Object.fromEntries(allowed.map(([name, property]) => [name, forGenerators(property)]));
   return {
     ...schema,
+    ...(pattern !== undefined && schema.format !== 'date-time' && { pattern }),
     ...(properties && { properties: inner }),
     ...(items && { items: forGenerators(items) }),
     ...(allOf && { allOf: allOf.map(forGenerators) }),

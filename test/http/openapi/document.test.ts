@@ -176,6 +176,7 @@ describe('/openapi.json', () => {
       has('default in a body', 'default' in schema && !isParameter);
       has('null in anyOf', Array.isArray(anyOf) && anyOf.some((one) => one.type === 'null') && !anyOf[0].$ref);
       has('exclusiveMinimum', exclusiveMinimum !== undefined);
+      has('a pattern of a time', format === 'date-time' && 'pattern' in schema);
       has('no int64', types.includes('integer') && format !== 'int64' && !((maximum as number) < 2 ** 31));
       has('an object without a name', 'properties' in schema && !/^\/\w+$|^\/Event\/allOf\/1$/.test(path));
       for (const [name, inner] of Object.entries(node)) {

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 4d659d59fd7ee43ad2908b26ca3243cf080575ba12b1f3881aaa9e47013fcb9b
+// Document: 4569c6437f352e52316e0f478fb47190400956de53d34d539a40b3933c6f4e24
 
 export type webhooks = Record<string, never>;
 export interface components {
