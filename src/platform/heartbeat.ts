@@ -59,6 +59,7 @@ export class Heartbeat {
   async stop(): Promise<void> {
     const { db, table, id, log } = this.options;
     await this.#heart.stop();
+    if (this.#beatAt === undefined) return;
     await db
       .query(`delete from ${table} where id = $1::uuid`, [id])
       .catch((error) => log.warn({ err: error }, 'this process could not sign off'));

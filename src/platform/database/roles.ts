@@ -55,7 +55,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
   workers: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
 
   // APIs write this, and workers remove what has expired.
-  apis: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete' },
+  apis: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (alive_until)' },
 };
 
 /** The name of each role that a deployment has. Without any, `migrate` grants nothing. */
