@@ -50,6 +50,7 @@ it('returns the client, the secret and the scopes of a token as the caller', asy
     clientId: client.clientId,
     secretId: client.secretId,
     scopes: new Set(['operator']),
+    rateLimit: null,
   });
 });
 

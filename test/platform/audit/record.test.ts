@@ -108,7 +108,7 @@ it('commits the action and its entry together or not at all', async () => {
   await db.query(`alter table audit_entries add constraint full_disk check (action <> 'clients.revoke') not valid`, []);
   await expect(revokeClient(db, OPERATOR, client.id)).rejects.toThrow('full_disk');
   await db.query('alter table audit_entries drop constraint full_disk', []);
-  expect(await listClients(db)).toContainEqual({ ...client, revokedAt: null });
+  expect(await listClients(db)).toContainEqual(expect.objectContaining({ id: client.id, revokedAt: null }));
 });
 
 it('writes no secret and no hash of a secret into an entry', async () => {

@@ -32,6 +32,7 @@ describe('the migrations make what schema.prisma declares', () => {
   it('and the triggers, storage settings and unlogged tables that it cannot declare', async () => {
     expect(await factsOf(migrated, 'more')).toEqual(
       [
+        'apis is unlogged',
         'deliveries is stored with autovacuum_vacuum_scale_factor=0.05',
         'attempts is stored with autovacuum_vacuum_scale_factor=0.05',
         'events is stored with autovacuum_vacuum_scale_factor=0.05',
