@@ -8,13 +8,17 @@ const WAITING = { every: 100, patience: PATIENCE };
 /** Time after which a batch of starts has finished and is visible, ms. */
 const STARTED_WITHIN = 2_000;
 
-/** Unfinished events: their first attempts are not recorded, or their workflow is not started. */
-export function countWaiting({ database }: Stack): Promise<number> {
-  return countEvents(database, `<> 'done'`);
-}
+/**
+ * SQL: the number of unfinished events: an attempt is queued, or the workflow is not started. With `retries-only`, an
+ * event that arrived everywhere stays in the state `attempt`.
+ */
+export const WAITING_EVENTS = `
+  select count(*)::int as n from events v
+   where v.outbox in ('delivered', 'start', 'again')
+      or v.id in (select d.event_id from queue q join deliveries d on d.id = q.delivery_id)`;
 
-async function countEvents(database: Stack['database'], state: `${'=' | '<>'} '${string}'`): Promise<number> {
-  const { rows } = await database.query<{ n: number }>(`select count(*)::int as n from events where outbox ${state}`);
+export async function countWaiting({ database }: Stack): Promise<number> {
+  const { rows } = await database.query<{ n: number }>(WAITING_EVENTS);
   return rows[0]?.n ?? 0;
 }
 
@@ -39,7 +43,10 @@ export async function untilClosed(client: Client, type: string, count: number): 
  * Resolves when the first attempts are recorded and the workflows that have started have ended.
  */
 export async function discardStarts({ database, temporal }: Stack): Promise<void> {
-  await untilNone(() => countEvents(database, `= 'attempt'`), WAITING);
+  await untilNone(async () => {
+    const { rows } = await database.query<{ n: number }>('select count(*)::int as n from queue');
+    return rows[0]?.n ?? 0;
+  }, WAITING);
   const { rowCount } = await database.query(`update events set outbox = 'done' where outbox in ('start', 'delivered')`);
   if (rowCount === 0) return;
   await sleep(STARTED_WITHIN);

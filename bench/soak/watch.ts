@@ -1,5 +1,6 @@
 import { ownMemoryOf, type Parts } from '../processes.js';
 import type { Stack } from '../stack.js';
+import { WAITING_EVENTS } from '../workflows.js';
 import type { Missing, Sample } from './verdict.js';
 
 /** The tables that retention keeps small. */
@@ -16,7 +17,7 @@ export interface Reading extends Sample {
 export async function readSample(parts: Parts, stack: Stack, minute: number): Promise<Reading> {
   const { rows } = await stack.database.query(
     `select ${TABLES.map((table) => `(select count(*)::int from ${table}) as ${table}`).join()},
-            (select count(*)::int from events where outbox <> 'done') as waiting`,
+            (${WAITING_EVENTS}) as waiting`,
   );
   const { waiting, ...counted } = rows[0];
   const removed = await stack.database.query<{ n: number }>(
