@@ -32,9 +32,9 @@ export async function startApi(
     // Postgres may be unavailable at start. The keys are read again when they are needed.
     log.warn({ err: error }, 'the signing keys could not be read yet');
   });
-  heartbeat.start();
   const operations = await listenForOperators(context, readiness);
   const listening = await listen(app, config).catch(toConfigError('PORT', config));
+  heartbeat.start();
   return {
     port: listening.port,
     async close() {
