@@ -214,16 +214,16 @@ export async function build(search: ProgramSearch, draft: string, { say, note }:
 }
 
 /**
- * How far a build is, and how long it takes if its other packages take as long as those so far.
+ * How far a build is, and how long it takes if its other packages take as long as those so far and a minute more.
  * @param elapsed ms
  */
 export function describeBuild(built: number, total: number, elapsed: number): string {
   const building = "building Temporal's server with Go";
   if (built < total / 50) return `${building}: ${total} packages`;
   if (built === total) return `${building}: linking its ${total} packages`;
-  const minutes = Math.ceil((elapsed * (total - built)) / built / 60_000);
-  const left = minutes > 1 ? `about ${minutes} minutes left` : 'less than a minute left';
-  return `${building}: ${built} of ${total} packages, ${left}`;
+  // The last packages are the largest, and the link follows them: together a minute more.
+  const minutes = 1 + Math.ceil((elapsed * (total - built)) / built / 60_000);
+  return `${building}: ${built} of ${total} packages, about ${minutes} minutes left`;
 }
 
 /**

@@ -40,7 +40,8 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
 const SPELLING = { KEYWORD: 'Keyword', KEYWORD_LIST: 'KeywordList' } as const;
 
 async function describeNamespace(address: string, namespace: string): Promise<void> {
-  const connection = Connection.lazy({ address });
+  // A pool of its own: with the service's, which has tried to connect while Temporal was built, it would wait as well.
+  const connection = Connection.lazy({ address, channelArgs: { 'grpc.use_local_subchannel_pool': 1 } });
   try {
     await connection.withDeadline(Date.now() + 2_000, () =>
       connection.workflowService.describeNamespace({ namespace }),

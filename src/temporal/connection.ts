@@ -34,12 +34,15 @@ export async function connectOnce(temporal: TemporalConfig): Promise<Connection>
   }
 }
 
+/** After an outage of Temporal gRPC would otherwise connect again only up to two minutes later. */
+const RECONNECT = { 'grpc.max_reconnect_backoff_ms': 5_000 };
+
 /**
  * A client that asks for Temporal's state. It connects on first use and does not retry: the SDK retries on a timer, which
  * would throw an uncaught error after the connection was closed. An idle connection does not keep the process alive.
  */
 export function probeClient(temporal: TemporalConfig): Client {
-  const connection = Connection.lazy({ ...connectionOptions(temporal), interceptors: [] });
+  const connection = Connection.lazy({ ...connectionOptions(temporal), channelArgs: RECONNECT, interceptors: [] });
   return new Client({ connection, namespace: temporal.namespace });
 }
 

@@ -112,8 +112,8 @@ describe('with Go', () => {
 
 test.each([
   ['at its beginning', 0, 0, '1000 packages'],
-  ['early', 25, 10_000, '25 of 1000 packages, about 7 minutes left'],
-  ['late', 900, 270_000, '900 of 1000 packages, less than a minute left'],
+  ['early', 25, 10_000, '25 of 1000 packages, about 8 minutes left'],
+  ['late', 900, 270_000, '900 of 1000 packages, about 2 minutes left'],
   ['at its end', 1_000, 300_000, 'linking its 1000 packages'],
 ])('a build %s is described by what it has done so far', (_, built, elapsed, text) => {
   expect(describeBuild(built, 1_000, elapsed)).toBe(`building Temporal's server with Go: ${text}`);

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { connect, type Server, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { type Environment, readEnvironment, temporalAt } from '../../src/platform/config/config.js';
-import { connectionOptions, whyUnreachable } from '../../src/temporal/connection.js';
+import { connectionOptions, probeClient, whyUnreachable } from '../../src/temporal/connection.js';
 import { makeAuthorities } from '../support/certificates.js';
 import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -180,4 +181,9 @@ describe('a connection that cannot be made', () => {
     );
     silent.close();
   });
+});
+
+it('looks for a Temporal that was away at least every 5 s (gRPC waits up to 2 minutes)', () => {
+  const { connection } = probeClient(temporalAt('127.0.0.1:1', readEnvironment({})));
+  expect((connection as Connection).options.channelArgs).toMatchObject({ 'grpc.max_reconnect_backoff_ms': 5_000 });
 });
