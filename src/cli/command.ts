@@ -89,8 +89,16 @@ export async function run(program: Command, args: readonly string[]): Promise<nu
   }
 }
 
+/** The code of an error that only passes an exit code on. */
+const ENDED = 'ended';
+
+/** Ends a command with this exit code. It has printed why. */
+export function endWith(exitCode: number): void {
+  if (exitCode !== SUCCESS) throw new CommanderError(exitCode, ENDED, '');
+}
+
 function exitCodeOf(error: CommanderError): number {
-  if (error.exitCode === 0) return SUCCESS;
+  if (error.exitCode === 0 || error.code === ENDED) return error.exitCode;
   if (error.code === 'commander.help') process.stderr.write('error: give a command; --help lists them\n');
   return INVALID_ARGUMENTS;
 }
@@ -148,13 +156,4 @@ export function oneOf<T extends string>(values: readonly T[], message: string): 
     if (value === undefined) throw new InvalidArgumentError(message);
     return value;
   };
-}
-
-/** A longer text is no digest of any kind. */
-const MAX_DIGEST = 512;
-
-/** A digest that a receiver computed: any text that is no longer than the API's route accepts. */
-export function parseDigest(text: string): string {
-  if (text.length > MAX_DIGEST) throw new InvalidArgumentError(`Give at most ${MAX_DIGEST} characters.`);
-  return text;
 }

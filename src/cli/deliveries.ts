@@ -1,6 +1,7 @@
+import { InvalidArgumentError } from 'commander';
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { SHOWN_ATTEMPTS } from '../platform/vocabulary.js';
-import { type Command, idOf, oneOf, parseDigest, parseLimit, parseSince, wholeNumber } from './command.js';
+import { type Command, idOf, oneOf, parseLimit, parseSince, wholeNumber } from './command.js';
 
 const STATUSES = Object.values(DeliveryStatus);
 
@@ -52,4 +53,13 @@ export function addDeliveries(program: Command): void {
       parseSince,
     )
     .does(async () => (await import('./actions/deliveries.js')).lost);
+}
+
+/** A longer text is no digest of any kind. */
+const MAX_DIGEST = 512;
+
+/** A digest that a receiver computed: any text that is no longer than the API's route accepts. */
+function parseDigest(text: string): string {
+  if (text.length > MAX_DIGEST) throw new InvalidArgumentError(`Give at most ${MAX_DIGEST} characters.`);
+  return text;
 }

@@ -2,11 +2,10 @@ import { VERSION } from '../platform/version.js';
 import { type Announce, announceJson, announceReady, endDespiteStalledLog } from '../process/lifecycle.js';
 import { addAudit } from './audit.js';
 import { addClients } from './clients.js';
-import { type Command, createProgram, endUnprinted, run } from './command.js';
+import { type Command, createProgram, endUnprinted, endWith, run } from './command.js';
 import { addDeliveries } from './deliveries.js';
 import { addEndpoints } from './endpoints.js';
 import { addKeys } from './keys.js';
-import { addReceiver } from './receiver.js';
 import { addRecoveries } from './recoveries.js';
 import { addTransfers } from './transfers.js';
 
@@ -47,8 +46,10 @@ export function createCli(roles: RoleLoaders): Command {
     .description('apply the database migrations and prepare the Temporal namespace; safe to run concurrently')
     .option('--database-only', 'leave Temporal as it is, if others administer its namespace')
     .does(async () => (await import('./actions/deployment.js')).migrateAll);
-  const groups = [addClients, addTransfers, addEndpoints, addRecoveries, addDeliveries, addKeys, addAudit, addReceiver];
+  const groups = [addClients, addTransfers, addEndpoints, addRecoveries, addDeliveries, addKeys, addAudit];
   for (const add of groups) add(program);
+  addOfClient(program, 'verify').description("check a delivery's signature as a receiver would, and name the mistake");
+  addOfClient(program, 'listen').description('receive, verify and print deliveries on this machine');
   program
     .command('doctor')
     .description('check the configuration, Postgres, Temporal and the clocks; reports what to fix')
@@ -66,5 +67,22 @@ function addServe(program: Command, name: string, load: () => Promise<Role>): Co
       process.stdout.off('error', endUnprinted).on('error', () => undefined);
       const run = await load();
       await run(process.env, json ? announceJson : announceReady).finally(endDespiteStalledLog);
+    });
+}
+
+/** A command of the client package, which parses its own arguments. */
+function addOfClient(program: Command, name: 'verify' | 'listen'): Command {
+  return program
+    .command(name)
+    .argument('[options...]', `see ${name} --help`)
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (args: string[]) => {
+      const [{ run }, { listen }, { verify }] = await Promise.all([
+        import('../../clients/typescript/src/cli/run.js'),
+        import('../../clients/typescript/src/cli/listen.js'),
+        import('../../clients/typescript/src/cli/verify.js'),
+      ]);
+      endWith(await run('transfer-service', { listen, verify }, [name, ...args]));
     });
 }

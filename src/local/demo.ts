@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
+import { type Arrival, startReceiver } from '../../clients/typescript/src/cli/receiver.js';
 import type { TransferServiceClient } from '../../clients/typescript/src/client.js';
 import type { Statement } from '../../clients/typescript/src/types.js';
 import { explain, untilSignalled } from '../process/lifecycle.js';
 import { startService } from './demo-service.js';
-import { type Arrival, startReceiver } from './receiver.js';
 
 const DEMO = 'demo';
 type Stops = (() => Promise<unknown>)[];

@@ -50,7 +50,7 @@ test('verify loads neither the database nor the settings', async () => {
   const body = join(folder, 'body');
   writeFileSync(body, '{}');
   const { packages, own } = await loadedBy(['verify', '--secret', 's', '--header', 't=1,v0=a', '--body', body]);
-  expect(own).toContain('src/cli/actions/receiver.js');
+  expect(own).toContain('clients/typescript/src/cli/verify.js');
   expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache', 'uuid']);
 });
 

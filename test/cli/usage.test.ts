@@ -17,7 +17,11 @@ const commandsOf = (program: Command, group = ''): [string, Command][] =>
     return one.commands.length === 0 ? [[name, one]] : commandsOf(one, `${name} `);
   });
 const role = () => Promise.reject(new Error('no role is started here'));
-const COMMANDS = commandsOf(createCli({ start: role, api: role, worker: role }));
+/** Those of the client package have a help of their own. */
+const OF_CLIENT = ['verify', 'listen'];
+const COMMANDS = commandsOf(createCli({ start: role, api: role, worker: role })).filter(
+  ([name]) => !OF_CLIENT.includes(name),
+);
 const ID = '0195f000-0000-7000-8000-000000000000';
 
 let folder: string;
@@ -34,6 +38,12 @@ describe('every command', () => {
     expect(help).toContain(`Usage: transfer-service ${name}`);
     expect(help).toContain('--json');
     expect(command.description()).not.toBe('');
+  });
+
+  test.each(OF_CLIENT)('%s explains itself and has --json', async (name) => {
+    const { code, stdout } = await runCommand([name, '--help']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`usage: transfer-service ${name}`)]);
+    expect(stdout).toContain('--json');
   });
 
   test('prints its help with --help', async () => {
@@ -100,7 +110,7 @@ describe('invalid arguments exit with 2 and one line that states the error', () 
     ],
     ['no secret', ['verify', '--header', 'h', '--body', 'f'], 'give either --secret-file or --secret'],
     ['two secrets', ['verify', '--secret-file', 'a', '--secret', 'b', '--header', 'h', '--body', 'f'], 'give either'],
-    ['an invalid port', ['listen', '--secret-file', 'f', '--port', '70000'], 'Give a number from 0 to 65535.'],
+    ['an invalid port', ['listen', '--secret-file', 'f', '--port', '70000'], '--port must be a number from 0 to 65535'],
   ])('%s', async (_, args, line) => {
     const { code, stdout, stderr } = await runCommand(args, { LOCAL_DIR: folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

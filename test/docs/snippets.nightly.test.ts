@@ -81,7 +81,10 @@ function installPackage(): void {
   const target = join(folder, 'node_modules/transfer-service-client', manifest.exports['./verify'].import.default);
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(join(folder, 'node_modules/transfer-service-client/package.json'), JSON.stringify(manifest));
-  copyFileSync(javascript('package.ts', join(root, 'clients/typescript/src/verify.ts')), target);
+  for (const name of ['verify', 'explain']) {
+    const source = join(root, `clients/typescript/src/${name}.ts`);
+    copyFileSync(javascript(`package-${name}.ts`, source), join(dirname(target), `${name}.js`));
+  }
 }
 
 const run = (command: string, args: string[]) =>

@@ -1,4 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { EXPLANATIONS, type Explanation, explainRequest } from './explain.js';
+
+export type { Explanation } from './explain.js';
 
 /** The reason for rejecting a delivery. The codes are stable: code may branch on them. */
 export type SignatureErrorCode =
@@ -16,6 +19,8 @@ export class SignatureError extends Error {
   constructor(
     readonly code: SignatureErrorCode,
     message: string,
+    /** The mistake behind a `signature_mismatch`. */
+    readonly explanation?: Explanation,
   ) {
     super(message);
   }
@@ -36,8 +41,7 @@ export interface Verifiable {
 
 /**
  * Verifies a delivery as spec §5 requires of a receiver. In addition to the spec, a `t` too far in the future is
- * rejected: a delivery signed for next year could be replayed until then. This file depends on `node:crypto` alone and
- * may be copied. It is synchronous: a forgotten `await` of a check by WebCrypto would accept every delivery.
+ * rejected: a delivery signed for next year could be replayed until then. It is synchronous: a forgotten `await` of a check by WebCrypto would accept every delivery.
  * @returns the time at which the delivery was signed
  * @throws SignatureError; TypeError if an option is not what its type says, because a comparison with `NaN` would accept
  * a delivery of any age
@@ -52,13 +56,12 @@ export function verify(delivery: Verifiable): { t: Date } {
     throw new TypeError('toleranceSeconds must be a number of seconds, 0 or more');
   }
   if (!Number.isFinite(now?.getTime?.())) throw new TypeError('now must be a valid Date');
-  const { t, signature } = parse(delivery.header);
+  const { t, signature } = parseHeader(delivery.header);
   const signedAt = parseTime(t);
   if (!timingSafeEqual(hmac(secret, t, body), signature)) {
-    throw new SignatureError(
-      'signature_mismatch',
-      `the signature does not match: ${difference(delivery, t, signature)}`,
-    );
+    const explanation = explainRequest({ t, body, secret }, signature.toString('hex'));
+    const message = `the signature does not match: ${EXPLANATIONS[explanation]}`;
+    throw new SignatureError('signature_mismatch', message, explanation);
   }
   const age = (now.getTime() - signedAt.getTime()) / 1000;
   if (age > toleranceSeconds) {
@@ -76,7 +79,8 @@ export function verify(delivery: Verifiable): { t: Date } {
   return { t: signedAt };
 }
 
-function parse(header: Verifiable['header']): { t: string; signature: Buffer } {
+/** The header's parts. @throws SignatureError missing_header | malformed_header */
+export function parseHeader(header: Verifiable['header']): { t: string; signature: Buffer } {
   if (header === undefined || header === null || header === '' || (typeof header !== 'string' && header.length === 0)) {
     throw new SignatureError('missing_header', 'there is no Service-Signature header');
   }
@@ -127,30 +131,4 @@ export function signatureHeader({ secret, t, body }: Signable): string {
 
 function hmac(secret: string | Uint8Array, t: string, body: string | Uint8Array): Buffer {
   return createHmac('sha256', secret).update(`${t}.`).update(body).digest();
-}
-
-/** Tries the common errors of receivers. An error is reported only if undoing it makes the signature match. */
-function difference({ body, secret }: Verifiable, t: string, signature: Buffer): string {
-  const matches = (key: string | Uint8Array, bytes: string | Uint8Array) =>
-    timingSafeEqual(hmac(key, t, bytes), signature);
-  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-  const key = typeof secret === 'string' ? secret : Buffer.from(secret).toString('utf8');
-  if (text === '') return 'the body is empty (a parser may have read it already)';
-  if (matches(key.trim(), body)) return 'the secret has white space or a line end around it that does not belong to it';
-  if (matches(secret, text.replace(/^\uFEFF/, ''))) return 'a byte order mark was added to the body';
-  if (matches(secret, text.trim())) return 'white space or a line end was added around the body';
-  if (matches(secret, Buffer.from(text, 'latin1'))) return 'the body was read as Latin-1; it is UTF-8';
-  const compact = reserialised(text);
-  if (compact !== undefined && matches(secret, compact)) {
-    return 'the body was parsed and serialised again; verify the raw bytes as received';
-  }
-  return 'another secret was used, or the body or t was changed in transit';
-}
-
-function reserialised(text: string): string | undefined {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }

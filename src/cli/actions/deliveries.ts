@@ -1,5 +1,6 @@
+import { DIGEST_EXPLANATIONS } from '../../../clients/typescript/src/explain.js';
 import { showClient } from '../../auth/clients.js';
-import { EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
+import { explainAttempt } from '../../checks/explain-signature.js';
 import { eventTitle } from '../../delivery/event-catalogue.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import { presentAttempt, presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
@@ -55,7 +56,7 @@ export const explain = onDatabase(async (context, deliveryId: string, options: {
   const { attempt: number, v0 } = options;
   const masterKeys = masterKeysOf(context.environment);
   const explanation = await explainAttempt(context.database, masterKeys, null, { deliveryId, number }, v0);
-  const detail = EXPLANATIONS[explanation];
+  const detail = DIGEST_EXPLANATIONS[explanation];
   return { json: { explanation, detail }, text: `${explanation}: ${detail}` };
 });
 

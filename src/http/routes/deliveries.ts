@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { DIGEST_EXPLANATIONS, type DigestExplanation } from '../../../clients/typescript/src/explain.js';
 import { byOf } from '../../auth/caller.js';
-import { EXPLANATION_NAMES, EXPLANATIONS, explainAttempt } from '../../checks/explain-signature.js';
+import { explainAttempt } from '../../checks/explain-signature.js';
 import { retryDelivery } from '../../delivery/retry.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
@@ -54,8 +55,10 @@ const computed = requestBody('ComputedSignature', {
 });
 
 const explained = view('SignatureExplanation', {
-  explanation: z.enum(EXPLANATION_NAMES).meta({ examples: ['reserialized_body'] }),
-  detail: z.string().meta({ description: 'What to change.', examples: [EXPLANATIONS.reserialized_body] }),
+  explanation: z
+    .enum(Object.keys(DIGEST_EXPLANATIONS) as DigestExplanation[])
+    .meta({ examples: ['reserialized_body'] }),
+  detail: z.string().meta({ description: 'What to change.', examples: [DIGEST_EXPLANATIONS.reserialized_body] }),
 });
 
 /** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries; Why was my signature refused?). */
@@ -150,7 +153,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         await explanations.consume(db, caller.clientId);
         const name = { deliveryId: params.id, number: Number(params.number) };
         const explanation = await explainAttempt(db, masterKeys, caller.clientId, name, v0);
-        return { explanation, detail: EXPLANATIONS[explanation] };
+        return { explanation, detail: DIGEST_EXPLANATIONS[explanation] };
       },
     }),
   ];

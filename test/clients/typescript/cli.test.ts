@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { EventFeed } from '../../../clients/typescript/src/cli/event-feed.js';
-import { bodyOf, forward } from '../../../clients/typescript/src/cli/forward.js';
 import { pacedFetch } from '../../../clients/typescript/src/cli/paced-fetch.js';
+import { bodyOf, postEvent } from '../../../clients/typescript/src/cli/post-event.js';
 import type { Event } from '../../../clients/typescript/src/types.js';
 import { signatureHeader } from '../../../clients/typescript/src/verify.js';
 import { eventBody } from '../../../src/delivery/event-catalogue.js';
@@ -30,20 +30,24 @@ function run(args: string[], env: Record<string, string> = {}) {
   return { code: status, stdout, stderr };
 }
 
-const LISTEN = ['listen', '--secret-file', 'secret', '--forward-to'];
+const FORWARD = ['forward', '--secret-file', 'secret', '--to'];
 
 describe('invalid arguments end with 2 and one line', () => {
   test.each<[string, string[], RegExp]>([
     ['an unknown command', ['serve'], /^error: there is no command serve/],
     ['an unknown option', ['verify', '--loud'], /^error: Unknown option '--loud'/],
     ['a needless argument', ['trigger', 'now'], /^error: unexpected argument now/],
-    ['no receiver', ['listen', '--secret-file', 'secret'], /^error: give --forward-to/],
-    ['a receiver elsewhere', [...LISTEN, 'http://10.0.0.1/'], /add --allow-remote/],
-    ['a receiver that is no URL', [...LISTEN, 'localhost:4000'], /must be a URL/],
-    ['no credentials', [...LISTEN, 'http://localhost:1/'], /^error: give --credentials FILE, or set TRANSFER_SERVICE_/],
+    ['no receiver', ['forward', '--secret-file', 'secret'], /^error: give --to/],
+    ['a receiver elsewhere', [...FORWARD, 'http://10.0.0.1/'], /add --allow-remote/],
+    ['a receiver that is no URL', [...FORWARD, 'localhost:4000'], /must be a URL/],
+    [
+      'no credentials',
+      [...FORWARD, 'http://localhost:1/'],
+      /^error: give --credentials FILE, or set TRANSFER_SERVICE_/,
+    ],
     [
       'a broken file of credentials',
-      [...LISTEN, 'http://localhost:1/', '--credentials', 'broken.json'],
+      [...FORWARD, 'http://localhost:1/', '--credentials', 'broken.json'],
       /is not a JSON object/,
     ],
     ['no endpoint', ['check'], /^error: give the webhookId/],
@@ -65,7 +69,7 @@ describe('invalid arguments end with 2 and one line', () => {
 test('--help describes every command', () => {
   const { code, stdout } = run(['--help']);
   expect(code).toBe(0);
-  for (const command of ['listen', 'verify', 'trigger', 'check']) {
+  for (const command of ['listen', 'forward', 'verify', 'trigger', 'check']) {
     expect(stdout).toContain(command);
     expect(run([command, '--help'])).toMatchObject({
       code: 0,
@@ -80,7 +84,7 @@ test('verify checks a signature, and prints no control character of its argument
   expect(run([...args, header])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^verified: /) });
   expect(run([...args, header.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))])).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^the signature does not match[^\n]*\n$/),
+    stderr: expect.stringMatching(/^unknown: No common mistake[^\n]*\n$/),
   });
   expect(JSON.parse(run([...args, 'x', '--json']).stdout)).toMatchObject({ verified: false, code: 'malformed_header' });
   const { stderr } = run(['verify', '--secret-file', 'secret', '--header', 'x', '--body', '\u001b]0;owned\u0007']);
@@ -165,9 +169,9 @@ describe('against a stub', () => {
     expect(bodyOf({ deliveries: {}, ...delivered } as never)).toBe(bytes);
     const to = { url: new URL(`${stub.url}/hooks`), secret: Buffer.from(SECRET), signal: ended.signal };
     stub.answers = [{ status: 204 }, { status: 307, headers: { location: `${stub.url}/elsewhere` } }, 'broken'];
-    expect(await forward(delivered, to)).toMatchObject({ status: 204, error: null });
-    expect(await forward(delivered, to)).toMatchObject({ status: 307, error: 'redirect' });
-    expect(await forward(delivered, to)).toMatchObject({ status: null, error: expect.any(String) });
+    expect(await postEvent(delivered, to)).toMatchObject({ status: 204, error: null });
+    expect(await postEvent(delivered, to)).toMatchObject({ status: 307, error: 'redirect' });
+    expect(await postEvent(delivered, to)).toMatchObject({ status: null, error: expect.any(String) });
     expect(stub.requests.map(({ url }) => url)).toEqual(['/hooks', '/hooks', '/hooks']);
     expect(stub.requests[0]).toMatchObject({
       body: bytes,

@@ -137,7 +137,7 @@ describe('kill -9 of the service', () => {
 });
 
 describe('the CLI', () => {
-  test('listen posts each event from now on, signed, to the receiver, and trigger waits for its webhooks', async () => {
+  test('forward posts each event from now on, signed, to the receiver, and trigger waits for its webhooks', async () => {
     const seen: string[] = [];
     const url = await FRAMEWORKS.express!({
       secret: SECRET,
@@ -147,10 +147,10 @@ describe('the CLI', () => {
     });
     const old = await client.transfers.create(transferRequest());
     await client.sandbox.setTransferStatus(old.id, { status: 'PROCESSING' });
-    const listener = startCli('listen', '--forward-to', url, '--secret-file', 'secret', '--json');
+    const listener = startCli('forward', '--to', url, '--secret-file', 'secret', '--json');
     const lines = createInterface({ input: listener.stdout })[Symbol.asyncIterator]();
     const next = async () => JSON.parse((await lines.next()).value ?? '{}');
-    expect(await next()).toMatchObject({ environment: 'sandbox', forward_to: url });
+    expect(await next()).toMatchObject({ environment: 'sandbox', to: url });
     const { code, stdout, stderr } = await runCli('trigger', '--outcome', 'SANDBOX-FAIL-INSUFFICIENT_FUNDS', '--json');
     expect([code, stderr]).toEqual([0, '']);
     const { transfer_id: id, events } = JSON.parse(stdout);

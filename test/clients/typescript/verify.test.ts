@@ -99,13 +99,13 @@ describe('rejects', () => {
 
 describe('names the difference', () => {
   test.each<[string, Partial<Verifiable>]>([
-    ['serialised again', { body: JSON.stringify(JSON.parse(body), null, 2) }],
-    ['white space or a line end was added around the body', { body: `${body}\n` }],
+    ['parsed and written again', { body: JSON.stringify(JSON.parse(body), null, 2) }],
+    ['White space or a line break was added around the body', { body: `${body}\n` }],
     ['byte order mark', { body: `\uFEFF${body}` }],
     ['read as Latin-1', { body: Buffer.from(body).toString('latin1') }],
-    ['the body is empty', { body: '' }],
-    ['the secret has white space', { secret: `${secret}\n` }],
-    ['another secret was used, or the body or t was changed', { body: 'x' }],
+    ['The body is empty', { body: '' }],
+    ['secret has a line break or white space', { secret: `${secret}\n` }],
+    ['another secret, `t` or body was signed', { body: 'x' }],
     ['more than 300 s', { now: later(301) }],
     ["301 s after this machine's time", { now: later(-301) }],
     ['v0 is not 64 hexadecimal digits but 3', { header: `t=${t},v0=abc` }],
@@ -155,8 +155,10 @@ describe('a delivery of 2020 was accepted when a comparison with the option was 
   });
 });
 
-test('verify.ts imports only node:crypto, so that it can be copied', () => {
-  const source = readFileSync(join(import.meta.dirname, '../../../clients/typescript/src/verify.ts'), 'utf8');
-  const imports = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name);
-  expect(imports).toEqual(['node:crypto']);
+test('verify.ts and explain.ts import nothing else but node:crypto', () => {
+  const imports = ['verify', 'explain'].flatMap((name) => {
+    const source = readFileSync(join(import.meta.dirname, `../../../clients/typescript/src/${name}.ts`), 'utf8');
+    return [...source.matchAll(/from '([^']+)'/g)].map(([, from]) => from);
+  });
+  expect(new Set(imports)).toEqual(new Set(['node:crypto', './explain.js']));
 });

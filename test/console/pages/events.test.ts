@@ -193,7 +193,7 @@ describe('the page of an attempt', () => {
     const { status, headers } = await browser.post(`${path}/explain-signature`, { v0 });
     expect([status, headers.get('location')]).toEqual([303, path]);
     const { text } = await browser.get(path);
-    expect(text).toContain('body_with_newline: A line break was added to the body');
+    expect(text).toContain('body_with_newline: White space or a line break was added around the body');
     expect(text).not.toContain(v0);
     const refused = await browser.post(`${path}/explain-signature`, { v0: `x${v0.repeat(9)}` });
     expect(refused.status).toBe(422);

@@ -20,7 +20,7 @@ ${CREDENTIALS_HELP}`,
   positionals: 1,
   async run(given) {
     const { values, signal, print } = given;
-    const seconds = count(values, 'timeout', 300, 600);
+    const seconds = count(values, 'timeout', { byDefault: 300, most: 600 });
     const [endpoint] = given.positionals;
     if (!endpoint) throw new UsageError('give the webhookId of an endpoint');
     const client = new TransferServiceClient(await readCredentials(given));

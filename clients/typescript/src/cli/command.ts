@@ -42,11 +42,14 @@ export function required(values: Values, name: string): string {
 }
 
 /** A whole number of an option. @throws UsageError */
-export function count(values: Values, name: string, byDefault: number, most: number): number {
+export function count(
+  values: Values,
+  name: string,
+  { byDefault, least = 1, most }: { byDefault: number; least?: number; most: number },
+): number {
   const value = values[name];
   if (value === undefined) return byDefault;
-  if (typeof value !== 'string' || !/^[1-9]\d{0,8}$/.test(value) || Number(value) > most) {
-    throw new UsageError(`--${name} must be a number from 1 to ${most}`);
-  }
-  return Number(value);
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(number >= least && number <= most)) throw new UsageError(`--${name} must be a number from ${least} to ${most}`);
+  return number;
 }

@@ -1,77 +1,94 @@
-import { isLoopback } from '../settings.js';
-import { TIME_IS_UP, withTimeLimit } from '../time-limit.js';
+import { TransferServiceClient } from '../client.js';
+import { TransferServiceError } from '../error.js';
 import type { DeliveredEvent } from '../types.js';
-import { signatureHeader } from '../verify.js';
-import { UsageError } from './command.js';
+import { type Command, type Given, required } from './command.js';
+import { CREDENTIALS, CREDENTIALS_HELP, readCredentials } from './credentials.js';
+import { EventFeed } from './event-feed.js';
+import { harmless, harmlessJson } from './harmless.js';
+import { pacedFetch } from './paced-fetch.js';
+import { checkTarget, type Forwarded, postEvent } from './post-event.js';
+import { readSecretFile } from './secret-file.js';
 
-/** The outcome of an event that was sent to the receiver. */
-export interface Forwarded {
-  /** Null if no response came. */
-  status: number | null;
-  error: string | null;
-  milliseconds: number;
-}
+/** At most one request for events in this time, ms. */
+const POLL = 1_000;
+/** Longer texts of an event are cut, in characters. */
+const LONGEST_SHOWN = 200;
 
-/** The service waits as long for a receiver. ms */
-const LIMIT = 15_000;
+export const forward: Command = {
+  summary: "post your account's events to a receiver on this machine: no tunnel, no public URL",
+  usage: '--to URL --secret-file FILE [options]',
+  help: `Reads new events from now on, signs each with the secret as the service does, and posts it to the
+receiver. It registers no endpoint, and retries nothing.
 
-/** The receiver's URL. @throws UsageError */
-export function checkTarget(text: string, allowRemote: boolean): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError('--forward-to must be a URL such as http://localhost:4000/hooks');
-  }
-  if (url.username !== '' || url.password !== '')
-    throw new UsageError('--forward-to must have no user name or password');
-  if (!allowRemote && !isLoopback(url.hostname)) {
-    throw new UsageError(
-      `--forward-to is not on this machine (${url.hostname}); add --allow-remote to send events there`,
-    );
-  }
-  return url;
-}
+  --to URL             the receiver, such as http://localhost:4000/hooks
+  --secret-file FILE   the secret that the receiver verifies with (one trailing line break is ignored)
+  --allow-remote       accept a receiver that is not on this machine
+  --production         accept a production service
+  --json               print a line of JSON for each event
+${CREDENTIALS_HELP}`,
+  options: {
+    ...CREDENTIALS,
+    to: { type: 'string' },
+    'secret-file': { type: 'string' },
+    'allow-remote': { type: 'boolean' },
+    production: { type: 'boolean' },
+    json: { type: 'boolean' },
+  },
+  async run(given) {
+    const { values, signal, print } = given;
+    const url = checkTarget(required(values, 'to'), values['allow-remote'] === true);
+    const secret = await readSecretFile(required(values, 'secret-file'));
+    const credentials = await readCredentials(given);
+    const client = new TransferServiceClient({ ...credentials, fetch: pacedFetch('/events', POLL, signal) });
+    try {
+      const { environment } = await client.service.meta({ signal });
+      if (environment !== 'sandbox' && values.production !== true) {
+        given.warn(`${credentials.baseUrl} is a production service; add --production to read its events`);
+        return 1;
+      }
+      const feed = new EventFeed(client, signal);
+      await feed.begin();
+      print(
+        values.json
+          ? harmlessJson({ forwarding: credentials.baseUrl, environment, to: url.href })
+          : harmless(`forwarding the events of ${credentials.baseUrl} (${environment}) to ${url.href}; Ctrl-C ends it`),
+      );
+      for (;;) {
+        for (const event of await nextOf(feed, given)) {
+          const result = await postEvent(event, { url, secret, signal });
+          print(values.json ? harmlessJson(present(event, result)) : describe(event, result));
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) return 0;
+      throw error;
+    }
+  },
+};
 
-/** Signs an event as the service does and posts it. No redirect is followed. */
-export async function forward(
-  event: DeliveredEvent,
-  { url, secret, signal }: { url: URL; secret: Uint8Array; signal: AbortSignal },
-): Promise<Forwarded> {
-  const body = bodyOf(event);
-  const startedAt = performance.now();
-  const passed = () => Math.round(performance.now() - startedAt);
+/** An outage of the service, which the client has tried to bridge already, does not end the command. */
+async function nextOf(feed: EventFeed, { warn }: Given): Promise<DeliveredEvent[]> {
   try {
-    const response = await withTimeLimit(LIMIT, signal, (limited) =>
-      fetch(url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': 'Service-Webhooks/1.0',
-          'service-signature': signatureHeader({ secret, t: new Date().toISOString(), body }),
-        },
-        body,
-        redirect: 'manual',
-        signal: limited,
-      }),
-    );
-    const milliseconds = passed();
-    await response.body?.cancel();
-    return { status: response.status, error: response.ok ? null : reasonOf(response.status), milliseconds };
+    return await feed.next();
   } catch (error) {
-    signal.throwIfAborted();
-    return { status: null, error: error === TIME_IS_UP ? 'timeout' : connectionError(error), milliseconds: passed() };
+    if (!(error instanceof TransferServiceError)) throw error;
+    const { status, code } = error;
+    // A token may expire while its request waits for its turn.
+    const passes = status === undefined || status === 429 || status >= 500 || code === 'invalid_token';
+    if (!passes) throw error;
+    warn(`${harmless(error.message, LONGEST_SHOWN)}; trying again`);
+    return [];
   }
 }
 
-/** The bytes that the service sends: these members in this order, as compact JSON. */
-export function bodyOf({ id, version, type, data, created_at }: DeliveredEvent): string {
-  return JSON.stringify({ id, version, type, data, created_at });
+function present({ id, type, data }: DeliveredEvent, { status, error, milliseconds }: Forwarded) {
+  return { forwarded_at: new Date().toISOString(), id, type, data, status, error, duration_ms: milliseconds };
 }
 
-function reasonOf(status: number): string {
-  return status >= 300 && status < 400 ? 'redirect' : 'status';
-}
-
-function connectionError(error: unknown): string {
-  const { cause } = error as { cause?: { code?: unknown } };
-  return typeof cause?.code === 'string' ? cause.code : 'no response';
+/** `12:00:01.123  transfer.status_changed SENT  event 0195…  → 204 in 12 ms` */
+function describe({ id, type, data }: DeliveredEvent, { status, error, milliseconds }: Forwarded): string {
+  const shown = (text: unknown) => harmless(String(text), LONGEST_SHOWN);
+  const what = `${shown(type)} ${shown(data?.status ?? '')}`.trim();
+  const result = `${status ?? shown(error)}${status !== null && error === 'redirect' ? ' (a redirect, not followed)' : ''}`;
+  return `${new Date().toISOString().slice(11, 23)}  ${what}  event ${shown(id)}  → ${result} in ${milliseconds} ms`;
 }

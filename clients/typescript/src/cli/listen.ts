@@ -1,94 +1,65 @@
-import { TransferServiceClient } from '../client.js';
-import { TransferServiceError } from '../error.js';
-import type { DeliveredEvent } from '../types.js';
-import { type Command, type Given, required } from './command.js';
-import { CREDENTIALS, CREDENTIALS_HELP, readCredentials } from './credentials.js';
-import { EventFeed } from './event-feed.js';
-import { checkTarget, type Forwarded, forward } from './forward.js';
+import { once } from 'node:events';
+import { type Command, count, required } from './command.js';
 import { harmless, harmlessJson } from './harmless.js';
-import { pacedFetch } from './paced-fetch.js';
+import { type Arrival, startReceiver } from './receiver.js';
 import { readSecretFile } from './secret-file.js';
 
-/** At most one request for events in this time, ms. */
-const POLL = 1_000;
-/** Longer texts of an event are cut, in characters. */
-const LONGEST_SHOWN = 200;
-
 export const listen: Command = {
-  summary: "post your account's events to a receiver on this machine: no tunnel, no public URL",
-  usage: '--forward-to URL --secret-file FILE [options]',
-  help: `Reads new events from now on, signs each with the secret as the service does, and posts it to the
-receiver. It registers no endpoint, and retries nothing.
-
-  --forward-to URL     the receiver, such as http://localhost:4000/hooks
-  --secret-file FILE   the secret that the receiver verifies with (one trailing line break is ignored)
-  --allow-remote       accept a receiver that is not on this machine
-  --production         accept a production service
-  --json               print a line of JSON for each event
-${CREDENTIALS_HELP}`,
+  summary: 'receive, verify and print deliveries on this machine',
+  usage: '--secret-file FILE [--port PORT] [--fail N] [--json]',
+  help: `  --secret-file FILE   the endpoint's secret (one trailing line break is ignored)
+  --port PORT          the port on 127.0.0.1; 0 for a free port (4000)
+  --fail N             respond with 500 to the first N deliveries (0)
+  --json               print a line of JSON for the address and for each delivery`,
   options: {
-    ...CREDENTIALS,
-    'forward-to': { type: 'string' },
     'secret-file': { type: 'string' },
-    'allow-remote': { type: 'boolean' },
-    production: { type: 'boolean' },
+    port: { type: 'string' },
+    fail: { type: 'string' },
     json: { type: 'boolean' },
   },
-  async run(given) {
-    const { values, signal, print } = given;
-    const url = checkTarget(required(values, 'forward-to'), values['allow-remote'] === true);
-    const secret = await readSecretFile(required(values, 'secret-file'));
-    const credentials = await readCredentials(given);
-    const client = new TransferServiceClient({ ...credentials, fetch: pacedFetch('/events', POLL, signal) });
-    try {
-      const { environment } = await client.service.meta({ signal });
-      if (environment !== 'sandbox' && values.production !== true) {
-        given.warn(`${credentials.baseUrl} is a production service; add --production to read its events`);
-        return 1;
-      }
-      const feed = new EventFeed(client, signal);
-      await feed.begin();
-      print(
-        values.json
-          ? harmlessJson({ listening: credentials.baseUrl, environment, forward_to: url.href })
-          : harmless(`forwarding the events of ${credentials.baseUrl} (${environment}) to ${url.href}; Ctrl-C ends it`),
-      );
-      for (;;) {
-        for (const event of await nextOf(feed, given)) {
-          const result = await forward(event, { url, secret, signal });
-          print(values.json ? harmlessJson(present(event, result)) : describe(event, result));
-        }
-      }
-    } catch (error) {
-      if (signal.aborted) return 0;
-      throw error;
-    }
+  async run({ values, signal, print }) {
+    const receiver = await startReceiver({
+      port: count(values, 'port', { byDefault: 4_000, least: 0, most: 65_535 }),
+      failFirst: count(values, 'fail', { byDefault: 0, least: 0, most: 1_000_000 }),
+      secret: await readSecretFile(required(values, 'secret-file')),
+      onArrival: (arrival) => print(values.json ? harmlessJson(present(arrival)) : describe(arrival)),
+    });
+    print(values.json ? harmlessJson({ listening: receiver.url }) : `listening on ${receiver.url}; Ctrl-C ends it`);
+    if (!signal.aborted) await once(signal, 'abort');
+    await receiver.close();
+    return 0;
   },
 };
 
-/** An outage of the service, which the client has tried to bridge already, does not end the command. */
-async function nextOf(feed: EventFeed, { warn }: Given): Promise<DeliveredEvent[]> {
-  try {
-    return await feed.next();
-  } catch (error) {
-    if (!(error instanceof TransferServiceError)) throw error;
-    const { status, code } = error;
-    // A token may expire while its request waits for its turn.
-    const passes = status === undefined || status === 429 || status >= 500 || code === 'invalid_token';
-    if (!passes) throw error;
-    warn(`${harmless(error.message, LONGEST_SHOWN)}; trying again`);
-    return [];
-  }
+/** Requests are untrusted before their signature is checked: longer texts are cut. In characters. */
+const LONGEST_SHOWN = 200;
+/** Larger `data` is omitted; in characters of JSON. The `data` of an event has about 80. */
+const LONGEST_DATA = 4_096;
+
+const cut = (text: string | null) => text?.slice(0, LONGEST_SHOWN) ?? null;
+
+function present(arrival: Arrival) {
+  return {
+    received_at: arrival.at.toISOString(),
+    id: cut(arrival.eventId),
+    type: cut(arrival.type),
+    data: JSON.stringify(arrival.data).length <= LONGEST_DATA ? arrival.data : null,
+    verified: arrival.verified,
+    signature: arrival.signature,
+    header: cut(arrival.header),
+    seen_before: arrival.seenBefore,
+    answered: arrival.answered,
+  };
 }
 
-function present({ id, type, data }: DeliveredEvent, { status, error, milliseconds }: Forwarded) {
-  return { forwarded_at: new Date().toISOString(), id, type, data, status, error, duration_ms: milliseconds };
-}
-
-/** `12:00:01.123  transfer.status_changed SENT  event 0195…  → 204 in 12 ms` */
-function describe({ id, type, data }: DeliveredEvent, { status, error, milliseconds }: Forwarded): string {
-  const shown = (text: unknown) => harmless(String(text), LONGEST_SHOWN);
-  const what = `${shown(type)} ${shown(data?.status ?? '')}`.trim();
-  const result = `${status ?? shown(error)}${status !== null && error === 'redirect' ? ' (a redirect, not followed)' : ''}`;
-  return `${new Date().toISOString().slice(11, 23)}  ${what}  event ${shown(id)}  → ${result} in ${milliseconds} ms`;
+/** `12:00:01.123  transfer.status_changed SENT  event 0195…  signature verified  → 204` */
+function describe(arrival: Arrival): string {
+  const { status } = (arrival.data ?? {}) as { status?: unknown };
+  const shown = (text: string) => harmless(text, LONGEST_SHOWN);
+  const what = arrival.type
+    ? `${shown(arrival.type)}${typeof status === 'string' ? ` ${shown(status)}` : ''}`
+    : 'no event';
+  const verdict = arrival.verified ? 'signature verified' : `BAD SIGNATURE: ${shown(arrival.signature)}`;
+  const again = arrival.seenBefore ? '  seen before' : '';
+  return `${arrival.at.toISOString().slice(11, 23)}  ${what}  event ${shown(arrival.eventId ?? '-')}  ${verdict}${again}  → ${arrival.answered}`;
 }

@@ -28,7 +28,7 @@ ${CREDENTIALS_HELP}`,
   },
   async run(given) {
     const { values, signal, print } = given;
-    const seconds = count(values, 'timeout', 60, 600);
+    const seconds = count(values, 'timeout', { byDefault: 60, most: 600 });
     const account = outcomeOf(values);
     const client = new TransferServiceClient(await readCredentials(given));
     const transfer = await client.transfers.create(

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import getRawBody from 'raw-body';
-import { SignatureError, verify } from '../../clients/typescript/src/verify.js';
+import { rawBody, signatureOf } from '../receiver/raw-body.js';
+import { SignatureError, verify } from '../verify.js';
 
 /** A delivery that the receiver got, with the outcome. */
 export interface Arrival {
@@ -31,9 +31,6 @@ interface ReceiverOptions {
   onArrival(arrival: Arrival): void;
 }
 
-/** A delivery has less than 1 KiB. A larger body must not fill the memory. */
-const MAX_BODY_BYTES = 64 * 1024;
-
 /**
  * Starts a receiver as spec §5 and §6 describe it: it verifies the signature of the raw body, de-duplicates on the
  * event id and responds at once.
@@ -46,7 +43,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<{ url: st
       response.writeHead(405, { allow: 'POST' }).end();
       return;
     }
-    const body = await getRawBody(request, { limit: MAX_BODY_BYTES }).catch(() => undefined);
+    const body = await rawBody(request).catch(() => undefined);
     if (!body) {
       response.writeHead(413, { connection: 'close' }).end();
       return;
@@ -74,9 +71,9 @@ export async function startReceiver(options: ReceiverOptions): Promise<{ url: st
   };
 }
 
-function judge(request: IncomingMessage, body: Buffer, secret: Uint8Array | string): Arrival {
-  const header = request.headersDistinct['service-signature'];
-  const common = { at: new Date(), seenBefore: false, header: header?.join(', ') ?? null, ...readEvent(body) };
+function judge(request: IncomingMessage, body: Uint8Array, secret: Uint8Array | string): Arrival {
+  const header = signatureOf(request);
+  const common = { at: new Date(), seenBefore: false, header: header.join(', ') || null, ...readEvent(body) };
   try {
     verify({ header, body, secret });
     return { ...common, signature: 'verified', verified: true, answered: 204 };
@@ -86,9 +83,9 @@ function judge(request: IncomingMessage, body: Buffer, secret: Uint8Array | stri
   }
 }
 
-function readEvent(body: Buffer): Pick<Arrival, 'eventId' | 'type' | 'data'> {
+function readEvent(body: Uint8Array): Pick<Arrival, 'eventId' | 'type' | 'data'> {
   try {
-    const event: unknown = JSON.parse(body.toString('utf8'));
+    const event: unknown = JSON.parse(Buffer.from(body).toString());
     const { id, type, data } = event as { id?: unknown; type?: unknown; data?: unknown };
     return {
       eventId: typeof id === 'string' ? id : null,

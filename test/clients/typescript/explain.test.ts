@@ -4,12 +4,12 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  EXPLANATION_NAMES,
-  type Explanation,
-  explainMismatch,
-  explainSignature,
-} from '../../src/checks/explain-signature.js';
-import { eventBody } from '../../src/delivery/event-catalogue.js';
+  DIGEST_EXPLANATIONS,
+  type DigestExplanation,
+  explainDigest,
+  explainRequest,
+} from '../../../clients/typescript/src/explain.js';
+import { eventBody } from '../../../src/delivery/event-catalogue.js';
 
 const t = '2026-11-21T10:00:00.123Z';
 const body = eventBody({
@@ -28,7 +28,7 @@ const right = hmac(secret, `${t}.${body}`);
 const parsed = JSON.parse(body);
 
 /** Each mistake, made as an integrator makes it in Node. */
-const MADE: [Explanation, string, string, string?][] = [
+const MADE: [DigestExplanation, string, string, string?][] = [
   ['match', 'none', right],
   ['match', 'copied with its name in the header', `v0=${right}`],
   ['upper_case_digest', 'toUpperCase', right.toUpperCase()],
@@ -65,15 +65,15 @@ const MADE: [Explanation, string, string, string?][] = [
   ['unknown', 'nothing', ''],
 ];
 
-describe('explainSignature', () => {
+describe('explainDigest', () => {
   it.each(MADE)('names %s (%s)', (explanation, _, v0, ofEndpoint = secret) => {
-    expect(explainSignature({ ...attempt, secret: ofEndpoint }, v0)).toBe(explanation);
+    expect(explainDigest({ ...attempt, secret: ofEndpoint }, v0)).toBe(explanation);
   });
 
   it.each(['+/8=', '+/8', '-_8=', '-_8', '+/+/'])('decodes the whole base64 secret %s', (part) => {
     const whole = `0123456789abcdefghij${part}`;
     const v0 = hmac(Buffer.from(whole, 'base64'), `${t}.${body}`);
-    expect(explainSignature({ ...attempt, secret: whole }, v0)).toBe('secret_base64_decoded');
+    expect(explainDigest({ ...attempt, secret: whole }, v0)).toBe('secret_base64_decoded');
   });
 
   // Decoders stop at the first character that they do not know, or skip it.
@@ -87,18 +87,18 @@ describe('explainSignature', () => {
   ])('a guess of a part of the secret %j was confirmed as if it had been decoded', (whole) => {
     for (const encoding of ['hex', 'base64'] as const) {
       const v0 = hmac(Buffer.from(whole, encoding), `${t}.${body}`);
-      const named = explainSignature({ ...attempt, secret: whole }, v0);
+      const named = explainDigest({ ...attempt, secret: whole }, v0);
       expect(named).toBe(Buffer.from(whole, encoding).length === 0 ? 'empty_secret' : 'unknown');
     }
   });
 
   it('the cases above produce each of its explanations', () => {
-    expect(new Set(MADE.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
+    expect(new Set(MADE.map(([explanation]) => explanation))).toEqual(new Set(Object.keys(DIGEST_EXPLANATIONS)));
   });
 
   it('ignores blanks around the digest, and its case where another mistake was made', () => {
-    expect(explainSignature(attempt, ` ${right}\n`)).toBe('match');
-    expect(explainSignature(attempt, hmac(secret, body).toUpperCase())).toBe('body_without_timestamp');
+    expect(explainDigest(attempt, ` ${right}\n`)).toBe('match');
+    expect(explainDigest(attempt, hmac(secret, body).toUpperCase())).toBe('body_without_timestamp');
   });
 
   /** Runs as integrators write it in Python; undefined where Python is missing. */
@@ -114,7 +114,7 @@ print(${expression})`;
     return stdout.replace(/\n$/, '');
   }
 
-  it.each<[Explanation, string]>([
+  it.each<[DigestExplanation, string]>([
     ['match', 'sign(secret, t + "." + body).hexdigest()'],
     ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body))).hexdigest()'],
     ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), sort_keys=True)).hexdigest()'],
@@ -129,14 +129,14 @@ print(${expression})`;
   ])('names %s of a receiver in Python: %s', (explanation, expression) => {
     const v0 = python(expression);
     if (v0 === undefined) return;
-    expect(explainSignature(attempt, v0)).toBe(explanation);
+    expect(explainDigest(attempt, v0)).toBe(explanation);
   });
 
   // The first run on a machine compiles Go's standard library.
   (spawnSync('go', ['version']).status === 0 ? it : it.skip)('names each mistake of a receiver in Go', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mistakes-'));
     try {
-      copyFileSync(join(import.meta.dirname, 'explain-signature.go.txt'), join(folder, 'main.go'));
+      copyFileSync(join(import.meta.dirname, 'explain.go.txt'), join(folder, 'main.go'));
       // A `t` that ends with a zero is shortened by Go's RFC3339Nano; the secret is both base64 and hexadecimal.
       const zero = '2026-11-21T10:00:00.120Z';
       const args = ['run', 'main.go', zero, body, encoded];
@@ -147,18 +147,18 @@ print(${expression})`;
         .split('\n')
         .map((line) => line.split('\t') as [string, string, string, string]);
       const named = made.map(([, mistake, ofEndpoint, v0]) => [
-        explainSignature({ ...attempt, t: zero, secret: ofEndpoint }, v0),
+        explainDigest({ ...attempt, t: zero, secret: ofEndpoint }, v0),
         mistake,
       ]);
       expect(named).toEqual(made.map(([explanation, mistake]) => [explanation, mistake]));
-      expect(new Set(made.map(([explanation]) => explanation))).toEqual(new Set(EXPLANATION_NAMES));
+      expect(new Set(made.map(([explanation]) => explanation))).toEqual(new Set(Object.keys(DIGEST_EXPLANATIONS)));
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 });
 
-describe('a delivery at hand', () => {
+describe('a request at hand', () => {
   const t = '2026-11-21T10:00:00.123Z';
   const body = '{"id":"1","data":{"id":"2","status":"SENT"}}';
   const secret = 'the-secret-of-the-endpoint';
@@ -166,32 +166,50 @@ describe('a delivery at hand', () => {
   const sign = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
   const sent = sign(secret, `${t}.${body}`);
 
-  describe('explainMismatch, with the digest that the receiver computed', () => {
+  describe('explainRequest, with the digest that the receiver computed', () => {
     it('names the mistake of the digest', () => {
-      expect(explainMismatch(delivery, sent, sign(secret, body))).toBe('body_without_timestamp');
-      expect(explainMismatch(delivery, sent, sent)).toBe('match');
-      expect(explainMismatch(delivery, sent, 'x')).toBe('unknown');
+      expect(explainRequest(delivery, sent, sign(secret, body))).toBe('body_without_timestamp');
+      expect(explainRequest(delivery, sent, sent)).toBe('match');
+      expect(explainRequest(delivery, sent, 'x')).toBe('unknown');
     });
 
     it("does not call the digest right if the given secret is not the header's", () => {
       const other = 'another-secret-entirely';
-      expect(explainMismatch({ ...delivery, secret: other }, sent, sign(other, `${t}.${body}`))).toBe('unknown');
+      expect(explainRequest({ ...delivery, secret: other }, sent, sign(other, `${t}.${body}`))).toBe('unknown');
     });
   });
 
-  describe('explainMismatch, with the delivery as the receiver has it', () => {
+  describe('explainRequest, with the request as the receiver has it', () => {
     it.each([
       ['body_with_newline', { body: `${body}\n` }],
+      ['body_with_newline', { body: ` ${body}` }],
+      ['byte_order_mark', { body: `\uFEFF${body}` }],
+      ['empty_body', { body: '' }],
+      ['secret_with_newline', { secret: ` ${secret}` }],
       ['secret_with_newline', { secret: `${secret}\r\n` }],
       ['reserialized_body', { body: JSON.stringify(JSON.parse(body), null, 2) }],
       ['unknown', { body: `not JSON ${body}` }],
       ['unknown', { secret: 'another-secret-entirely' }],
     ] as const)('names %s', (explanation, changed) => {
-      expect(explainMismatch({ ...delivery, ...changed }, sent)).toBe(explanation);
+      expect(explainRequest({ ...delivery, ...changed }, sent)).toBe(explanation);
+    });
+
+    it('names a body that was read as Latin-1', () => {
+      const accented = '{"name":"Zoë"}';
+      const header = sign(secret, `${t}.${accented}`);
+      const read = Buffer.from(accented).toString('latin1');
+      expect(explainRequest({ t, body: Buffer.from(read), secret }, header)).toBe('latin1_body');
+    });
+
+    it.each([
+      ['large', `${'x'.repeat(17_000)}\n`],
+      ['deep', '['.repeat(8_000)],
+    ])('explains no %s body, so that a forgery costs little', (_, forged) => {
+      expect(explainRequest({ t, body: forged, secret }, sign(secret, `${t}.x`))).toBe('unknown');
     });
 
     it("names the mistake of another sender, such as the integrator's test", () => {
-      expect(explainMismatch(delivery, sign(secret, t + body))).toBe('missing_dot');
+      expect(explainRequest(delivery, sign(secret, t + body))).toBe('missing_dot');
     });
   });
 });
