@@ -1,16 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { matchesGlob } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { problemResponse } from '../../src/http/response.js';
 import { settings } from '../../src/platform/config/config.js';
 import { Networks } from '../../src/platform/networks.js';
+import { Refusal } from '../../src/platform/refusal.js';
 import { isSupportedNode } from '../../src/process/cautions.js';
 import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
 
 // These tests find drift between docker-compose.yml and the service. `npm run check:deploy` checks the file's syntax.
 
 const [compose] = readYaml('docker-compose.yml');
-const ours: [string, Document][] = Object.entries<Document>(compose.services).filter(([, { build }]) => build === '.');
+const ours: [string, Document][] = Object.entries<Document>(compose.services).filter(
+  ([, { image }]) => image === 'transfer-service',
+);
+const apis = ours.filter(([, { command }]) => command[0] === 'api').map(([name]) => name);
 
-describe.each(ours)('%s', (name, service) => {
+describe.each(ours)('%s', (_name, service) => {
   test('runs an existing command with existing settings', async () => {
     expect(await readCommands()).toContain(service.command[0]);
     const given = Object.entries(service.environment).filter(([, value]) => value !== '');
@@ -21,30 +27,75 @@ describe.each(ours)('%s', (name, service) => {
     const passwords = Object.keys(readEnvFile('.env.example')).filter((variable) => variable.endsWith('PASSWORD'));
     expect(passwords.length).toBe(4);
     for (const password of passwords) expect(service.environment[password]).toBe('');
-    const role = name === 'migrate' ? 'OWNER' : 'RUNTIME';
+    const migrates = service.command[0] === 'migrate';
+    const role = migrates ? 'OWNER' : 'RUNTIME';
     const known = Object.values<string>(service.environment).flatMap((value) => value.match(/\w+_PASSWORD/g) ?? []);
     expect(known).toEqual([`DATABASE_${role}_PASSWORD`]);
-    expect(service.environment.MASTER_KEY === '').toBe(name === 'migrate');
+    expect(service.environment.MASTER_KEY === '').toBe(migrates);
   });
 });
 
-test.each([
-  ['api', 'PORT', 5 + 10 + 5],
-  ['worker', 'METRICS_PORT', 40],
-])('the health check of %s uses its port (%s), and it has %d s to end', (name, port, seconds) => {
-  const { healthcheck, environment, stop_grace_period } = compose.services[name];
-  const [, asked, path = ''] = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(healthcheck.test.join(' ')) ?? [];
-  expect(asked).toBe(environment[port]);
-  expect(isHealthPath(path)).toBe(true);
-  expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThanOrEqual(seconds);
+test('one service builds the image, and no registry is asked for it', () => {
+  expect(ours.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['migrate']);
+  expect(ours.filter(([, { pull_policy }]) => pull_policy !== 'never')).toEqual([]);
 });
 
-test('the proxy forwards to the port of the API, and closes idle connections before the API does', () => {
+test('a command runs nothing else first, and APIs and workers wait for no Temporal', () => {
+  const { services } = compose;
+  const needs = (name: string): string[] =>
+    Object.keys(services[name].depends_on ?? {}).flatMap((n) => [n, ...needs(n)]);
+  expect(needs('cli')).toEqual([]);
+  for (const name of [...apis, 'worker']) expect(needs(name)).toEqual(['migrate', 'roles', 'postgres']);
+  expect(services.migrate.command).toEqual(['migrate', '--database-only']);
+  expect(services['temporal-namespace'].command).toEqual(['migrate']);
+});
+
+test.each([...apis.map((api) => [api, 5 + 10 + 5] as const), ['worker', 40] as const])(
+  'the health check of %s reads /readyz of its internal port, and it has %d s to end',
+  (name, seconds) => {
+    const { healthcheck, environment, stop_grace_period } = compose.services[name];
+    const [, port, path = ''] = /\/(\d+) && printf 'GET (\/\w+) /.exec(healthcheck.test.join(' ')) ?? [];
+    expect(port).toBe(environment.METRICS_PORT);
+    expect(isHealthPath(path)).toBe(true);
+    expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThanOrEqual(seconds);
+  },
+);
+
+describe('the proxy', () => {
   const caddyfile = readFileSync('deploy/Caddyfile', 'utf8');
-  const [, port] = /^\s*dynamic a api (\d+)\b/m.exec(caddyfile) ?? [];
-  expect(port).toBe(compose.services.api.environment.PORT);
-  const [, keepAlive] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? [];
-  expect(Number(keepAlive)).toBeLessThan(Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10));
+  const { environment } = compose.services['api-1'];
+
+  test('forwards to each API by its name, while its /readyz is 200 and whatever its responses are', () => {
+    expect(apis.length).toBe(2);
+    expect(caddyfile).toContain(`reverse_proxy ${apis.map((api) => `${api}:${environment.PORT}`).join(' ')} {`);
+    expect(caddyfile).toMatch(/^\s*health_uri \/readyz$/m);
+    expect(caddyfile).toMatch(new RegExp(`^\\s*health_port ${environment.METRICS_PORT}$`, 'm'));
+    expect(caddyfile).not.toMatch(/fail_duration|unhealthy_/);
+    const { ipv4_address } = compose.services.proxy.networks.inside;
+    expect(new Networks(environment.METRICS_ALLOWED_NETWORKS.split(',')).contains(ipv4_address)).toBe(true);
+  });
+
+  test('closes idle connections, and notices a stopping API, before that API closes', () => {
+    const delay = Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10);
+    const seconds = (name: string) => Number(new RegExp(`^\\s*${name} (\\d+)s$`, 'm').exec(caddyfile)?.[1]);
+    expect(seconds('keepalive')).toBeLessThan(delay);
+    expect(seconds('health_interval') + seconds('health_timeout')).toBeLessThan(delay);
+  });
+
+  test('responds the problem of the contract where no API is ready', () => {
+    const [, text = ''] = /^\s*respond `(.*)`$/m.exec(caddyfile) ?? [];
+    const refusal = new Refusal('unavailable', 'No API is ready. No changes were made. Try again.');
+    const where = { baseUrl: 'https://{$PUBLIC_HOST}', path: undefined, requestId: '{http.request.uuid}' };
+    const { headers, status } = problemResponse(refusal, where);
+    expect(JSON.parse(text)).toEqual(JSON.parse(problemResponse(refusal, where).text));
+    expect(caddyfile).toContain(`handle_errors ${status} {`);
+    for (const [name, value] of Object.entries(headers)) expect(caddyfile).toContain(`header ${name} ${value}`);
+  });
+
+  test('is published as it is: on IPv4, over which the addresses of clients are known, and without HTTP/3', () => {
+    expect(compose.services.proxy.ports).toEqual(['0.0.0.0:80:80', '0.0.0.0:443:443']);
+    expect(caddyfile).toMatch(/^\s*protocols h1 h2$/m);
+  });
 });
 
 describe.each(Object.entries<Document>(compose.services))('%s', (name, service) => {
@@ -60,14 +111,14 @@ describe.each(Object.entries<Document>(compose.services))('%s', (name, service) 
   });
 
   test('has a read-only root, unless its image writes to it', () => {
-    const writing = name.startsWith('temporal') || name === 'grafana';
+    const writing = /^(temporalio|grafana)\//.test(service.image);
     expect(service.read_only ?? false).toBe(!writing);
   });
 });
 
 test("only the proxy may forward a client's address, and no other container can get its own", () => {
   const { ipv4_address: address } = compose.services.proxy.networks.inside;
-  expect(compose.services.api.environment.TRUSTED_PROXIES).toBe(`${address}/32`);
+  for (const api of apis) expect(compose.services[api].environment.TRUSTED_PROXIES).toBe(`${address}/32`);
   const [{ subnet, ip_range }] = compose.networks.inside.ipam.config;
   expect(new Networks([subnet]).contains(address)).toBe(true);
   expect(new Networks([ip_range]).contains(address)).toBe(false);
@@ -75,14 +126,13 @@ test("only the proxy may forward a client's address, and no other container can 
   expect(fixed).toHaveLength(1);
 });
 
-test('Postgres has connections for every pool while a deployment replaces both containers of each role', () => {
+test('Postgres has connections for every pool while a deployment replaces the workers', () => {
   const { command } = compose.services.postgres;
   const [, limit] = /max_connections=(\d+)/.exec(command.join(' ')) ?? [];
   const { SQL_MAX_CONNS, SQL_VIS_MAX_CONNS } = compose.services.temporal.environment;
   const temporal = 4 * (Number(SQL_MAX_CONNS) + Number(SQL_VIS_MAX_CONNS));
   const pool = Number(settings.DATABASE_POOL_SIZE.byDefault);
-  const { api, worker } = compose.services;
-  const service = 2 * (api.deploy.replicas * pool + worker.deploy.replicas * (pool + 2));
+  const service = apis.length * pool + 2 * compose.services.worker.deploy.replicas * (pool + 2);
   const others = 20 + 3;
   expect(temporal + service + others).toBeLessThanOrEqual(Number(limit));
 });
@@ -93,6 +143,16 @@ test('mounts only files of the repository', () => {
   expect(mounted.length).toBeGreaterThan(2);
   expect(mounted.filter((path) => !existsSync(path))).toEqual([]);
 });
+
+test.each(['master-key', 'webhook-secret', 'credentials.json', 'temporal.dump', '.env', '.env.production'])(
+  'the image does not get %s, which the documents tell one to create',
+  (name) => {
+    const patterns = readFileSync('.dockerignore', 'utf8')
+      .split('\n')
+      .filter((line) => line && !line.startsWith('#'));
+    expect(patterns.some((pattern) => matchesGlob(name, pattern))).toBe(true);
+  },
+);
 
 test('.env.example has every variable that .env requires', () => {
   const text = readFileSync('docker-compose.yml', 'utf8');
