@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { findStack } from '../dist/src/local/stack-state.js';
 import { prismaFolder } from '../dist/src/platform/database/migrate.js';
 import { Secret } from '../dist/src/platform/secret.js';
+import { breaking } from './check-migrations.mjs';
 import { schemaChanges } from './schema-engine.mjs';
 
 const [name] = process.argv.slice(2);
@@ -28,5 +29,7 @@ if (!/^(?!--)./m.test(sql)) {
   const path = join(folder, 'migrations', `${stamp}_${name}`);
   mkdirSync(path);
   writeFileSync(join(path, 'migration.sql'), sql);
+  // `npm run check` rejects them.
+  for (const fault of breaking(sql)) console.error(fault);
   console.log(`${join(path, 'migration.sql')}: read it, then apply it with \`npm run cli -- migrate\``);
 }
