@@ -18,6 +18,9 @@ RUN npm run prepare \
   && NODE_OPTIONS=--max-semi-space-size=8 node scripts/fill-compile-cache.mjs
 
 FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="transfer-service" \
+  org.opencontainers.image.version="1.0.0" \
+  org.opencontainers.image.licenses="MIT"
 # Both bound the memory (docs/decisions/0010-keep-optimised-code-and-bound-memory.md): of young objects, and the freed memory that glibc
 # keeps. The compiled code that the build stage left is valid only with the same NODE_OPTIONS.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// Version is the release of this file.
+const Version = "1.0.0"
+
 // The codes of a SignatureError. They are stable.
 const (
 	MissingHeader     = "missing_header"

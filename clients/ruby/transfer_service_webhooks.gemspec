@@ -1,6 +1,6 @@
 Gem::Specification.new do |spec|
   spec.name = 'transfer_service_webhooks'
-  spec.version = '0.1.0'
+  spec.version = '1.0.0'
   spec.summary = "Verifies the signature of the transfer service's webhook deliveries"
   spec.authors = ['Transfer Service']
   spec.license = 'MIT'

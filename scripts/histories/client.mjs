@@ -67,11 +67,12 @@ export function actor({ call, receiver, temporal }, keep) {
     async keep(name, workflowId) {
       keep(name, await temporal.workflow.getHandle(workflowId).fetchHistory());
     },
-    /** Starts a recovery on the task queue of an earlier one. @returns the id of the first run */
-    async startRecover(workflowId, earlier, input) {
-      const { taskQueue } = await temporal.workflow.getHandle(earlier).describe();
-      const args = [input];
-      return (await temporal.workflow.start('recoverEndpoint', { workflowId, taskQueue, args })).firstExecutionRunId;
+    /** Starts a running recovery again, with another input. @returns the id of the new run */
+    async restartRecovery(workflowId, input) {
+      const args = [{ ...(await acts.inputOf(workflowId)), ...input }];
+      const { taskQueue } = await temporal.workflow.getHandle(workflowId).describe();
+      const options = { workflowId, taskQueue, args, workflowIdConflictPolicy: 'TERMINATE_EXISTING' };
+      return (await temporal.workflow.start('recoverEndpoint', options)).firstExecutionRunId;
     },
     /** Waits until the workflow's last event is a timer of so many seconds, or up to one less. */
     asleep: (workflowId, seconds) =>

@@ -128,18 +128,21 @@ export const paths = {
   },
 
   async 'a recovery of missing events, and one that continues as a new run'(acts) {
-    const { event, change, enable, recoverWithMissing, recoveryOf, startRecover, inputOf, keepEnded } = acts;
+    const { event, change, enable, recoverWithMissing, restartRecovery, keepEnded } = acts;
     const { webhookIds } = await event(good);
-    await enable(webhookIds[0], false);
-    for (let i = 0; i < 2; i++) await change();
-    await enable(webhookIds[0], true);
-    await recoverWithMissing(webhookIds[0]);
-    const first = await recoveryOf(webhookIds[0]);
-    await keepEnded('recover-endpoint-missing', first);
-    const again = `again-${webhookIds[0]}`;
-    const runId = await startRecover(again, first, { ...(await inputOf(first)), batchesPerRun: 1 });
-    await keepEnded('recover-endpoint-continues', again, runId);
-    await keepEnded('recover-endpoint-continued', again);
+    /** @returns the recovery's workflow */
+    const recoverMissed = async (count) => {
+      await enable(webhookIds[0], false);
+      for (let i = 0; i < count; i++) await change();
+      await enable(webhookIds[0], true);
+      return `recover-${(await recoverWithMissing(webhookIds[0])).id}`;
+    };
+    await keepEnded('recover-endpoint-missing', await recoverMissed(2));
+    // It takes three batches, a second apart, and is started again in the first of them.
+    const second = await recoverMissed(45);
+    const runId = await restartRecovery(second, { batchesPerRun: 1 });
+    await keepEnded('recover-endpoint-continues', second, runId);
+    await keepEnded('recover-endpoint-continued', second);
   },
 
   async 'the removal of what is older than RETENTION'({ runSchedule, keepEnded }) {

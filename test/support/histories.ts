@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** A history that `npm run histories` recorded, as JSON in the form that Temporal's UI downloads. */
 export interface RecordedHistory {
-  /** `0.1.0/ladder`: the release and the path. */
+  /** `1.0.0/ladder`: the release and the path. */
   name: string;
   json: { events: { eventType: string }[] };
 }

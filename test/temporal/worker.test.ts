@@ -21,7 +21,7 @@ test("writes the lines of the SDK's native part to our log, and not to standard 
       log.warn = (...line) => resolve(warn.apply(log, line));
     });
     await installRuntime(log, false);
-    const history = JSON.parse(readFileSync('test/histories/0.1.0/ladder.json', 'utf8'));
+    const history = JSON.parse(readFileSync('test/histories/1.0.0/ladder.json', 'utf8'));
     const code = readFileSync(0, 'utf8');
     const replay = Worker.runReplayHistories({ workflowBundle: { code } }, [{ workflowId: 'ladder', history }]);
     await replay.next();

@@ -1,2 +1,2 @@
 /** The release of this package, as package.json states it. */
-export const VERSION = '0.1.0';
+export const VERSION = '1.0.0';

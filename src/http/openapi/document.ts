@@ -2,6 +2,7 @@ import { hasOperatorScope, type Scope } from '../../auth/caller.js';
 import type { Config } from '../../platform/config/config.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
+import { VERSION } from '../../platform/version.js';
 import { toProblem } from '../response.js';
 import { isKeyed, type Route } from '../route.js';
 import { deliveryWebhooks, FIXED_SCHEMAS, openPaths, tokenPaths } from './fixed-paths.js';
@@ -27,7 +28,7 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
     openapi: '3.1.0',
     info: {
       title: 'Transfer Service',
-      version: '1.0.0',
+      version: VERSION,
       summary: `The ${environment} environment`,
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
