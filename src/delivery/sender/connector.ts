@@ -1,6 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { buildConnector } from 'undici';
+import { buildConnector, errors } from 'undici';
 import { within } from '../../platform/deadline.js';
 import { type AddressGuard, inOrder } from './address-guard.js';
 import {
@@ -63,6 +63,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
     }
     const connection = secure ? await shakeHands(socket, target, deadline) : socket;
     limitResponses(connection);
+    resetOnAbort(connection, socket);
     await staysSilent(connection);
     return connection;
   }
@@ -87,6 +88,23 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
       (socket) => callback(null, socket),
       (error: Error) => callback(error, null),
     );
+  };
+}
+
+/**
+ * Resets the connection of a request that is aborted because its time has ended. undici closes it only, after which the
+ * kernel repeats bytes that have not been acknowledged: a receiver that the network had cut off would get a request long
+ * after its attempt was recorded as `timeout`, and again by the next attempt.
+ * @param socket below the TLS of `connection`, or the same
+ */
+function resetOnAbort(connection: Socket, socket: Socket): void {
+  const destroy = connection.destroy.bind(connection);
+  connection.destroy = (error) => {
+    if (error instanceof errors.InformationalError && error.message === 'aborted' && !socket.destroyed) {
+      connection.destroy = destroy;
+      socket.resetAndDestroy();
+    }
+    return destroy(error);
   };
 }
 

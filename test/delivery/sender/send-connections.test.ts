@@ -157,3 +157,12 @@ describe('ending an attempt', () => {
     await closed;
   });
 });
+
+test('regression: the bytes of an attempt that timed out arrive no later, since its connection is reset', async () => {
+  const ended = Promise.withResolvers<NodeJS.ErrnoException | undefined>();
+  const { url } = await receiver((socket) => {
+    socket.on('error', ended.resolve).on('end', () => ended.resolve(undefined));
+  });
+  expect(await sender({ responseMs: 100 }).send(outgoing(url))).toMatchObject({ error: 'timeout' });
+  expect(await ended.promise).toMatchObject({ code: 'ECONNRESET' });
+});

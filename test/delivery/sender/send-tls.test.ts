@@ -135,3 +135,15 @@ test('reset: a TLS receiver is called by http:', async () => {
   const { port } = await receiver(identity('receiver'));
   expect(await send(`http://receiver.test:${port}/`)).toMatchObject({ error: 'reset' });
 });
+
+test('regression: over TLS, too, an attempt that timed out resets its connection', async () => {
+  const ended = Promise.withResolvers<NodeJS.ErrnoException | undefined>();
+  const silent = await startRawReceiver(() => {}, {
+    tls: identity('receiver'),
+    onConnection: (socket) => socket.on('error', ended.resolve).on('end', () => ended.resolve(undefined)),
+  });
+  cleanUps.push(silent.close);
+  const sent = send(`https://receiver.test:${silent.port}/`, { caCertificates: issuer, limits: { responseMs: 200 } });
+  expect(await sent).toMatchObject({ error: 'timeout' });
+  expect(await ended.promise).toMatchObject({ code: 'ECONNRESET' });
+});
