@@ -14,7 +14,7 @@ const slug = (heading) =>
     .replace(/[^\w\- ]/g, '')
     .replaceAll(' ', '-');
 
-/** @returns HTML whose headings have anchors, and in which links between the documents are links within the page */
+/** @returns HTML whose headings and error codes have anchors, and in which links between the documents are links within the page */
 function render(name) {
   const markdown = readFileSync(path(`../docs/${name}`), 'utf8').replace(/<!--.*?-->\n/gs, '');
   return marked
@@ -22,6 +22,7 @@ function render(name) {
     .replaceAll('&#39;', "'") // which the anchors drop
     .replace(/<(h[1-6])>(.*?)<\/\1>/g, (_, tag, text) => `<${tag} id="${slug(text)}">${text}</${tag}>`)
     .replaceAll('<pre>', '<pre tabindex="0">') // so that a reader scrolls it with the keyboard
+    .replace(/<tr>\n<td>[\d, ]+<\/td>\n<td><code>(\w+)<\/code>/g, (row, code) => row.replace('<tr>', `<tr id="${code}">`))
     .replace(/href="(\w+)\.md(#[^"]*)?"/g, (_, to, anchor) => `href="${anchor ?? `#${to}`}"`);
 }
 

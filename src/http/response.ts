@@ -63,8 +63,8 @@ export function problemResponse(refusal: Refusal, where: Refused, members: objec
 export function toProblem(refusal: Refusal, where: Refused) {
   const { status, title } = PROBLEMS[refusal.code];
   return {
-    // The plain page has an anchor for each code, with and without script; the explorer makes its anchors as it runs.
-    type: `${where.baseUrl}/docs/plain#${refusal.code}`,
+    // The guide's table of errors has an anchor for each code.
+    type: `${where.baseUrl}/docs/guide#${refusal.code}`,
     title,
     status,
     detail: refusal.message,

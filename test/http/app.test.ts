@@ -86,7 +86,7 @@ describe('every response', () => {
     expect(status).toBe(422);
     expect(headers.get('content-type')).toBe('application/problem+json');
     expect(body).toEqual({
-      type: 'https://api.test/docs/plain#invalid_request',
+      type: 'https://api.test/docs/guide#invalid_request',
       title: 'Invalid request',
       status: 422,
       detail: 'The query is invalid; see errors.',

@@ -53,7 +53,7 @@ describe('the error for a fault', () => {
 it('a problem escapes a path that cannot be decoded, so that its instance is a URI reference', () => {
   const where = { baseUrl: 'https://api.test', path: '/a%2fb/%E0%A4%A', requestId: 'x' };
   expect(toProblem(new Refusal('malformed_request', 'x'), where)).toMatchObject({
-    type: 'https://api.test/docs/plain#malformed_request',
+    type: 'https://api.test/docs/guide#malformed_request',
     instance: '/a%2fb/%E0%A4%25A',
   });
 });

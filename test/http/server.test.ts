@@ -122,7 +122,7 @@ describe('a request that never reaches the application', () => {
   ])('gets a problem with a request id: %s', async (_, text, status, instance) => {
     const problem = await problemOf(text);
     expect(problem).toMatchObject({
-      type: `${baseUrl}/docs/plain#malformed_request`,
+      type: `${baseUrl}/docs/guide#malformed_request`,
       status,
       code: 'malformed_request',
       request_id: UUID,

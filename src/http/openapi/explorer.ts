@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
 import type { Compressed } from '../response.js';
 import type { Described, OpenApiDocument } from './document.js';
-import { DIST, html, plainBody, sourceOf, style } from './page.js';
+import { DIST, sourceOf } from './guide.js';
 
 /** The files of Swagger UI, compressed by scripts/copy-explorer.mjs. */
 export function explorerFile(name: 'swagger-ui-bundle.js' | 'swagger-ui.css'): Compressed {
@@ -22,25 +22,24 @@ const CORRECTIONS = `.dark-mode .swagger-ui table.headers td { color: inherit }
 }`;
 
 /**
- * `/docs`: the API explorer (Swagger UI). A reader without script sees the plain page at the same address. The addresses
- * are relative, because a proxy may serve the API under a path.
+ * `/docs`: the API explorer (Swagger UI). The addresses are relative, because a proxy may serve the API under a path.
  */
 export function explorerPage(document: OpenApiDocument): string {
-  return html`<!doctype html>
+  return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${document.info.title}</title><noscript><style>${style}</style></noscript>
+<title>${document.info.title}</title>
 <link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"><style>${CORRECTIONS}</style><script src="docs/explorer.js" defer></script><script src="docs/swagger-ui.js" defer></script></head>
-<body><noscript>${plainBody(document)}</noscript><div id="explorer"></div></body></html>
-`.text;
+<body><noscript>The explorer needs JavaScript. The <a href="docs/guide">guide</a> and the <a href="openapi.json">OpenAPI document</a> do not.</noscript><div id="explorer"></div></body></html>
+`;
 }
 
 /**
  * The script that starts the explorer. It holds the OpenAPI document, so that the page fetches nothing before a reader
- * sends a request. If Swagger UI does not load, the reader gets the plain page.
+ * sends a request. If Swagger UI does not load, the reader gets the guide.
  */
 export function explorerScript(document: OpenApiDocument, { environment, baseUrl }: Described): string {
   const { info } = document;
-  const links = '[Guide](docs/guide) · [Plain page](docs/plain) · [Problem codes](docs/plain#problems)';
+  const links = '[Guide](docs/guide) · [Error codes](docs/guide#error-codes)';
   const spec = {
     ...document,
     info: { ...info, description: `${info.description}\n\n${links} · [OpenAPI 3.1](openapi.json)` },
@@ -60,7 +59,7 @@ dark.addEventListener('change', follow);
 follow();
 const none = () => () => null;
 addEventListener('DOMContentLoaded', () => {
-  if (!globalThis.SwaggerUIBundle) return location.replace('docs/plain' + location.hash);
+  if (!globalThis.SwaggerUIBundle) return location.replace('docs/guide');
   const ui = SwaggerUIBundle({
     ...${JSON.stringify(settings)},
     domNode: document.querySelector('#explorer'),
@@ -78,8 +77,7 @@ addEventListener('DOMContentLoaded', () => {
 
 /**
  * The policy of `/docs`. A request may go to the paths of the API, and never to the console, whose cookie it would
- * carry. In production the page sends no request. Two style sheets are inline: the corrections, and the plain page's for
- * readers without script.
+ * carry. In production the page sends no request.
  */
 export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl, authUrl }: Described): string {
   const sources = new Set<string>();
@@ -94,7 +92,7 @@ export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl
     "default-src 'none'",
     "script-src 'self'",
     `connect-src ${connect}`,
-    `style-src 'self' ${sourceOf(style)} ${sourceOf(CORRECTIONS)}`,
+    `style-src 'self' ${sourceOf(CORRECTIONS)}`,
     'img-src data:',
     "frame-src 'none'",
     "frame-ancestors 'none'",

@@ -43,7 +43,7 @@ export const openPaths: Record<string, Record<string, Json>> = {
     UNCHANGED,
   ),
   '/openapi.json': document('getOpenApi', 'This document', 'The OpenAPI 3.1 document.', 'application/json', 'object'),
-  '/docs': document('getDocs', 'This document as an API explorer; without script the plain page'),
+  '/docs': document('getDocs', 'This document as an API explorer'),
   '/docs/guide': document(
     'getGuide',
     'The guide for integrators, with the reference and the errors, as a page without script',
@@ -55,7 +55,6 @@ export const openPaths: Record<string, Record<string, Json>> = {
     'application/json',
     'object',
   ),
-  '/docs/plain': document('getPlainDocs', 'This document as a page without script, with the table of problem codes'),
 };
 
 function document(

@@ -14,7 +14,7 @@ const problemError = view('ProblemError', {
 
 /** The body of every error response of the API (RFC 9457). */
 const problemView = view('Problem', {
-  type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs/plain#invalid_request'] }),
+  type: z.string().meta({ format: 'uri', examples: ['https://api.example.com/docs/guide#invalid_request'] }),
   title: z.string().meta({ examples: ['Invalid request'] }),
   status: z
     .int()

@@ -7,7 +7,7 @@ import { VERSION } from '../../platform/version.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
 import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
-import { guidePage, plainPage, plainPolicy, signatureVectors } from '../openapi/page.js';
+import { guidePage, guidePolicy, signatureVectors } from '../openapi/guide.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
 import { present, view } from '../schemas/fields.js';
@@ -36,8 +36,7 @@ export function presentMeta(config: Pick<Config, 'environment' | 'retryDelays' |
 }
 
 /**
- * `/openapi.json`, the same document as an API explorer at `/docs`, and without script at `/docs/plain`; the guide at
- * `/docs/guide`; the vectors that test a verifier; `/meta`, which contains no client's data.
+ * `/openapi.json`, the same document as an API explorer at `/docs`; the guide, without script, at `/docs/guide`; the vectors that test a verifier; `/meta`, which contains no client's data.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = openApiDocument(routes, config);
@@ -49,9 +48,8 @@ export function addDocuments(router: Router<State>, config: Config, routes: read
   router.get('/meta', limit, json(presentMeta(config)));
   router.get('/openapi.json', limit, json(document));
   router.get('/docs', limit, page(explorerPage(document), explorerPolicy(document, config)));
-  router.get('/docs/guide', limit, page(guidePage(document), plainPolicy));
+  router.get('/docs/guide', limit, page(guidePage(), guidePolicy));
   router.get('/docs/signature-vectors.json', limit, json(signatureVectors()));
-  router.get('/docs/plain', limit, page(plainPage(document), plainPolicy));
   router.get('/docs/explorer.js', limit, script(explorerScript(document, config)));
   router.get('/docs/swagger-ui.js', limit, script(explorerFile('swagger-ui-bundle.js')));
   router.get('/docs/swagger-ui.css', limit, staticDocument('text/css', explorerFile('swagger-ui.css'), {}));

@@ -93,7 +93,6 @@ const CALLS: Record<Exclude<OperationId, 'requestToken'>, (client: TransferServi
   getDocs: (client) => client.service.docs(),
   getGuide: (client) => client.service.guide(),
   getSignatureVectors: (client) => client.service.signatureVectors(),
-  getPlainDocs: (client) => client.service.plainDocs(),
   getJwks: (client) => client.service.jwks(),
   getAuthorizationServer: (client) => client.service.authorizationServer(),
   getOpenIdConfiguration: (client) => client.service.openIdConfiguration(),

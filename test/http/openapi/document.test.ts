@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApp } from '../../../src/http/app.js';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
-import { plainPage } from '../../../src/http/openapi/page.js';
 import { newId } from '../../../src/platform/ids.js';
 import { PROBLEMS } from '../../../src/platform/refusal.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import type { Reply } from '../../support/documented.js';
 import { deliverTo, type History } from '../../support/history.js';
 import { openApiValidator, type Validate } from '../../support/openapi.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
@@ -82,7 +80,7 @@ describe('/openapi.json', () => {
       return reply.body;
     };
     const { transferId, webhookId, eventId, deliveryId } = history;
-    for (const path of ['/healthz', '/readyz', '/meta', '/openapi.json', '/docs', '/docs/guide', '/docs/plain']) {
+    for (const path of ['/healthz', '/readyz', '/meta', '/openapi.json', '/docs', '/docs/guide']) {
       await take('GET', path, []);
     }
     const vectors = await take('GET', '/docs/signature-vectors.json', []);
@@ -208,49 +206,20 @@ describe('/openapi.json', () => {
   });
 });
 
-describe('/docs/plain', () => {
-  it('is a self-contained page with an anchor for each operation and problem code', async () => {
-    const { status, headers, text } = await api.call('GET', '/docs/plain');
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toMatch(/^text\/html/);
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
-    expect(text).not.toMatch(/<script|<link|<img|src=|@import|url\(/i);
-    for (const methods of Object.values(document.paths)) {
-      for (const { operationId } of Object.values(methods)) expect(text).toContain(`id="${operationId}"`);
-    }
-  });
-
-  it('has the anchor to which the type of each problem points', async () => {
-    const examples = document.components.examples as Record<string, { value: { type: string } }>;
-    const types = Object.values(examples).map(({ value }) => new URL(value.type));
-    expect(types.map(({ hash }) => hash.slice(1)).sort()).toEqual(
-      Object.keys(PROBLEMS)
-        .filter((code) => code in examples)
-        .sort(),
-    );
-    for (const { pathname, hash } of types) {
-      const { status, text } = await readPage(pathname);
-      expect([hash, status, text.includes(` id="${hash.slice(1)}"`)]).toEqual([hash, 200, true]);
-      expect(text).not.toContain('<noscript>');
-    }
-    const unknown = await api.call('GET', '/no-such-path');
-    expect(new URL(unknown.body.type).pathname).toBe('/docs/plain');
-  });
-
-  it('escapes the texts that it shows', () => {
-    const page = plainPage({ ...document, info: { ...document.info, title: '<script>alert(1)</script>' } });
-    expect(page).not.toContain('<script>');
-    expect(page).toContain('&lt;script&gt;');
-  });
+it('gives each problem a type that is an anchor of the guide', async () => {
+  const examples = document.components.examples as Record<string, { value: { type: string } }>;
+  const types = Object.values(examples).map(({ value }) => new URL(value.type));
+  expect(types.map(({ hash }) => hash.slice(1)).sort()).toEqual(
+    Object.keys(PROBLEMS)
+      .filter((code) => code in examples)
+      .sort(),
+  );
+  const { text } = await api.call('GET', '/docs/guide');
+  for (const { pathname } of types) expect(pathname).toBe('/docs/guide');
+  for (const code of Object.keys(PROBLEMS)) expect(text).toContain(` id="${code}"`);
+  const unknown = await api.call('GET', '/no-such-path');
+  expect(unknown.body.type).toMatch(/\/docs\/guide#not_found$/);
 });
-
-const pages = new Map<string, Promise<Reply>>();
-/** Pages that need no token are limited by address. */
-function readPage(path: string): Promise<Reply> {
-  const page = pages.get(path) ?? api.call('GET', path);
-  pages.set(path, page);
-  return page;
-}
 
 function expectMatch(schema: unknown, value: unknown, where: string): void {
   expect([where, errorsOf(schema, value)]).toEqual([where, null]);

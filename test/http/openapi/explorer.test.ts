@@ -18,13 +18,11 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('/docs', () => {
-  it('shows the plain page to readers without script, and has no inline script', async () => {
+  it('links the guide for readers without script, and has no inline script', async () => {
     const { status, headers, text } = await api.call('GET', '/docs');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/html/);
-    const [, shown] = /<body><noscript>(.*)<\/noscript>/s.exec(text) ?? [];
-    const plain = await api.call('GET', '/docs/plain');
-    expect(plain.text).toContain(`<body>${shown}</body>`);
+    expect(text).toMatch(/<noscript>.*href="docs\/guide".*<\/noscript>/);
     expect(text).not.toMatch(/<script(?! src="docs\/)|https?:[^<]*<\/script>|\son\w+=/i);
   });
 

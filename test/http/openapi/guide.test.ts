@@ -53,7 +53,7 @@ describe('/docs/guide', () => {
     expect(guide.text).not.toMatch(/<!--|&lt;!--/);
   });
 
-  it.each(['/docs', '/docs/plain', '/openapi.json'])('is linked from %s', async (path) => {
+  it.each(['/openapi.json'])('is linked from %s', async (path) => {
     const { text } = await api.call('GET', path);
     expect(text).toContain('"https://api.test/docs/guide"');
   });

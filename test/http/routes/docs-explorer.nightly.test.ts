@@ -122,18 +122,11 @@ describeInBrowser('/docs in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('shows the plain page without script', async () => {
-    const { page, complaints } = await visit('/docs', { javaScriptEnabled: false });
-    expect(await page.getByRole('heading', { name: 'Transfers', exact: true }).isVisible()).toBe(true);
-    expect(await page.locator('#invalid_request').isVisible()).toBe(true);
-    expect(complaints).toEqual([]);
-  });
-
-  it('shows the plain page where the explorer does not load', async () => {
-    const { page } = await visit('/docs/plain');
+  it('shows the guide where the explorer does not load', async () => {
+    const { page } = await visit('/docs/guide');
     await page.route('**/docs/swagger-ui.js', (route) => route.abort());
     await page.goto('/docs');
-    await page.waitForURL('**/docs/plain');
+    await page.waitForURL('**/docs/guide');
   });
 
   it.each(['light', 'dark'] as const)('fits a narrow screen, in %s', async (colorScheme) => {

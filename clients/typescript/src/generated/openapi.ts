@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 4569c6437f352e52316e0f478fb47190400956de53d34d539a40b3933c6f4e24
+// Document: fd6c3da3b46bdcc21de612a62f195755319834313cca8e7cd8a023d8db30dab3
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1034,26 +1034,6 @@ export interface operations {
         };
         content: {
           "application/json": Record<string, never>;
-        };
-      };
-    };
-  };
-  getPlainDocs: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** The page. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "text/html": string;
         };
       };
     };
@@ -2137,11 +2117,6 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getSignatureVectors": {
     "method": "GET",
     "path": "/docs/signature-vectors.json",
-    "open": true
-  },
-  "getPlainDocs": {
-    "method": "GET",
-    "path": "/docs/plain",
     "open": true
   },
   "registerWebhookEndpoint": {

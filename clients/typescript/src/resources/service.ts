@@ -45,11 +45,6 @@ export class Service {
     return this.#call('getSignatureVectors', {}, options);
   }
 
-  /** Reads the documentation for readers without script, a web page. */
-  plainDocs(options?: CallOptions): Promise<string> {
-    return this.#call('getPlainDocs', {}, options);
-  }
-
   /** Reads the public keys that verify access tokens (RFC 7517). */
   jwks(options?: CallOptions): Promise<ResultOf<'getJwks'>> {
     return this.#call('getJwks', {}, options);
