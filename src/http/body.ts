@@ -127,54 +127,39 @@ export function examineStructure(text: string, maxMembers: number): Excess | 're
   /** The names of each open object; null for an array. */
   const open: (Set<string> | null)[] = [];
   let members = 0;
-  let nameIsNext = false;
   let outermost: string | undefined;
   const excess = (of: Excess['of']): Excess => {
     return { of, names: open[0] ? [...open[0]] : null, within: open.length > 1 ? outermost : undefined };
   };
-  for (let i = 0; i < text.length; i++) {
-    const character = text[i];
-    if (character === '"') {
-      const end = endOfString(text, i);
-      if (nameIsNext) {
-        const name = nameOf(text.slice(i, end));
-        const names = open.at(-1);
-        if (names?.has(name)) return 'repeated_name';
-        names?.add(name);
-        if (open.length === 1) outermost = name;
-        if (++members > maxMembers) return excess('members');
-        nameIsNext = false;
-      }
-      i = end - 1;
-    } else if (character === '{' || character === '[') {
+  for (const [token, quoted, colon] of text.matchAll(TOKENS)) {
+    const names = open.at(-1);
+    if (quoted !== undefined) {
+      if (colon === undefined) continue;
+      const name = nameOf(quoted);
+      if (names?.has(name)) return 'repeated_name';
+      names?.add(name);
+      if (open.length === 1) outermost = name;
+      if (++members > maxMembers) return excess('members');
+    } else if (token === '{' || token === '[') {
       if (open.length === MAX_DEPTH) return excess('depth');
-      nameIsNext = character === '{';
-      open.push(nameIsNext ? new Set() : null);
-    } else if (character === '}' || character === ']') {
+      open.push(token === '{' ? new Set() : null);
+    } else if (token === ',') {
+      if (names === null && ++members > maxMembers) return excess('members');
+    } else {
       open.pop();
-      nameIsNext = false;
-    } else if (character === ',') {
-      const within = open.at(-1);
-      nameIsNext = within instanceof Set;
-      if (within === null && ++members > maxMembers) return excess('members');
     }
   }
   return undefined;
 }
 
 /**
- * @returns the index after the closing quote of the string that begins at `start`; beyond the end where it is not
- * closed
+ * Brackets, commas, and strings with the colon that makes one a name. The closing quote is optional: where a string must
+ * end, a text of quotes that are all escaped takes quadratic time.
  */
-function endOfString(text: string, start: number): number {
-  let i = start + 1;
-  while (i < text.length && text[i] !== '"') i += text[i] === '\\' ? 2 : 1;
-  return i + 1;
-}
+const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*"?)(\s*:)?|[{}[\],]/gs;
 
 /** A name with invalid escapes is returned as written: `JSON.parse` of the whole text reports it. */
 function nameOf(quoted: string): string {
-  if (!quoted.includes('\\')) return quoted.slice(1, -1);
   try {
     return JSON.parse(quoted) as string;
   } catch {
