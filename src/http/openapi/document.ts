@@ -5,7 +5,7 @@ import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
 import { VERSION } from '../../platform/version.js';
 import { toProblem } from '../response.js';
 import { isKeyed, type Route } from '../route.js';
-import { deliveryWebhooks, FIXED_SCHEMAS, openPaths, tokenPaths } from './fixed-paths.js';
+import { deliveryCallbacks, FIXED_SCHEMAS, openPaths, tokenPaths } from './fixed-paths.js';
 import { type JsonSchema, wholeNumber } from './json-schema.js';
 import { componentSchemas, exampleOf, inlineSchema, referencedSchemas, schemaFor } from './schemas.js';
 
@@ -23,7 +23,8 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, schemas) };
   }
-  const webhooks = deliveryWebhooks(retryDelays);
+  const registration = paths['/webhook-endpoints']?.post;
+  if (registration) registration.callbacks = deliveryCallbacks(retryDelays);
   return {
     openapi: '3.1.0',
     info: {
@@ -39,10 +40,9 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
       .filter(([name]) => name !== 'Sandbox' || environment === 'sandbox')
       .map(([name, description]) => ({ name, description })),
     paths,
-    webhooks,
     components: {
       // The sandbox's own schemas are not those of production.
-      schemas: referencedSchemas(schemas, [paths, webhooks]),
+      schemas: referencedSchemas(schemas, paths),
       parameters: { IdempotencyKey },
       headers: HEADERS,
       examples: Object.fromEntries(
@@ -82,8 +82,6 @@ const TAGS = {
   'Webhook endpoints': 'The URLs that receive your events.',
   Transfers: 'Create, read and cancel transfers.',
   'Events and deliveries': 'The events of your transfers, and the delivery of each event to each endpoint.',
-  // Generators write a file for each tag of the paths, and another for each tag of the webhooks.
-  Webhooks: 'The requests that your endpoint receives.',
   Sandbox: 'Change the status of your own transfers and check your receivers. Sandbox only.',
   Console: 'The web pages for the people of a client, at `/console`.',
   'Operator: transfers': "Transfers of every client, for the operator's payment rail.",

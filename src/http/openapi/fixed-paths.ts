@@ -207,17 +207,19 @@ function oauthError(description: string, error: string): Json {
 }
 
 /**
- * The requests that the service sends to a registered URL (spec §4, Delivery), by event type.
+ * The requests that the service sends to a registered URL (spec §4, Delivery), by event type: callbacks of the
+ * registration. From `webhooks`, openapi-generator makes a Python client that cannot be imported.
  * @param retryDelays in ms
  */
-export function deliveryWebhooks(retryDelays: readonly number[]) {
-  return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: deliveryOf(type, retryDelays) }]));
+export function deliveryCallbacks(retryDelays: readonly number[]) {
+  const byUrl = (type: EventType) => ({ '{$request.body#/url}': { post: deliveryOf(type, retryDelays) } });
+  return Object.fromEntries(EVENT_TYPES.map((type) => [type, byUrl(type)]));
 }
 
 function deliveryOf(type: EventType, retryDelays: readonly number[]) {
   return {
     operationId: `receive${pascalCase(type)}`,
-    tags: ['Webhooks'],
+    tags: ['Webhook endpoints'],
     summary: `Sent to your endpoint when ${EVENT_CATALOGUE[type].when}`,
     description:
       'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and reject a `t` that differs from your clock by more than 5 minutes. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
