@@ -120,9 +120,7 @@ function checkTargets(parameters: TokenParameters, only: string): void {
 function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): readonly string[] {
   const requested = scope.split(' ').filter((each) => each !== '');
   if (requested.length === 0) return client.scopes;
-  if (!requested.every((each) => includesScope(client.scopes, each))) {
-    throw new OAuthError('invalid_scope', 'The client does not have every requested scope.');
-  }
+  if (!requested.every((each) => includesScope(client.scopes, each))) throw invalidScope(requested, client);
   return SCOPES.filter((each) => requested.includes(each));
 }
 
@@ -181,6 +179,13 @@ class OAuthError extends Error {
 /** The same response for an unknown client and for a wrong secret, so that it does not reveal which clients exist. */
 function invalidClient(): OAuthError {
   return new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.', 401);
+}
+
+/** Names the scopes that exist and that the client lacks. */
+function invalidScope(requested: readonly string[], { scopes }: VerifiedClient): OAuthError {
+  const missing = SCOPES.filter((each) => requested.includes(each) && !includesScope(scopes, each));
+  const reason = missing.length > 0 ? `The client does not have ${missing.join(', ')}` : 'A requested scope is unknown';
+  return new OAuthError('invalid_scope', `${reason}. The client's scopes: ${scopes.join(', ')}.`);
 }
 
 /** Any thrown error as an OAuth error. */
