@@ -86,9 +86,21 @@ else publish();
 
 /** The packages in the image, in CycloneDX. */
 function packagesOfTheService() {
-  const omitted = ['dev', 'optional', 'peer'].map((kind) => `--omit=${kind}`);
-  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application', ...omitted];
-  const { serialNumber: _, ...sbom } = JSON.parse(read('npm', ...args));
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const isKept = ({ dev, optional, devOptional, peer, link }) => !(dev || optional || devOptional || peer || link);
+  const kept = new Set(
+    Object.entries(packages)
+      .filter(([, locked]) => isKept(locked))
+      .map(([path, locked]) => `${locked.name ?? path.split('node_modules/').at(-1)}@${locked.version}`),
+  );
+  // `--omit=dev` also omits what both kinds of packages need.
+  const { serialNumber: _, ...sbom } = JSON.parse(
+    read('npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'),
+  );
+  sbom.components = sbom.components.filter((component) => kept.has(component['bom-ref']));
+  sbom.dependencies = sbom.dependencies
+    .filter(({ ref }) => kept.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) }));
   // npm names our own packages by their folders.
   for (const component of [sbom.metadata.component, ...sbom.components]) {
     component.name = component['bom-ref'].replace(/@[^@]*$/, '');
