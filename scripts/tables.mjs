@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 // The documents show the default without this variable.
 delete process.env.XDG_CACHE_HOME;
 const { settings } = await import('../dist/src/platform/config/config.js');
-const { sourceVariables } = await import('../dist/src/platform/config/environment.js');
+const { fileVariable } = await import('../dist/src/platform/config/environment.js');
 const { LIMITS, periodOf } = await import('../dist/src/platform/limits.js');
 const { PROBLEMS } = await import('../dist/src/platform/refusal.js');
 const { createMetrics } = await import('../dist/src/platform/telemetry/metrics.js');
@@ -38,7 +38,7 @@ const tables = {
     settings: table(
       ['variable', 'default', 'meaning'],
       Object.entries(settings).map(([name, { byDefault, meaning, secret }]) => [
-        (secret ? [name, ...sourceVariables(name)] : [name]).map(code).join(', '),
+        (secret ? [name, fileVariable(name)] : [name]).map(code).join(', '),
         shown(byDefault),
         meaning,
       ]),

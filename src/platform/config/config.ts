@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Secret } from '../secret.js';
 import { ConfigError } from './config-error.js';
-import { readEnvironment, sourceVariables } from './environment.js';
+import { fileVariable, readEnvironment } from './environment.js';
 import type { Environment } from './settings.js';
 
 export { readEnvironment } from './environment.js';
@@ -10,7 +10,7 @@ export { type Environment, SECRETS, settings, WORKFLOW_MODES, type WorkflowMode 
 
 /** Whether the operator names a database, so that the embedded stack is not started. */
 export function isConfigured(env: NodeJS.ProcessEnv): boolean {
-  return ['DATABASE_URL', ...sourceVariables('DATABASE_URL'), 'TEMPORAL_ADDRESS'].some((name) => env[name]);
+  return ['DATABASE_URL', fileVariable('DATABASE_URL'), 'TEMPORAL_ADDRESS'].some((name) => env[name]);
 }
 
 /** The complete configuration of a process: a value is optional only if the contract says so. */

@@ -1,7 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { ConfigError } from './config-error.js';
-
 import { type Environment, SECRETS, type Setting, settings } from './settings.js';
 
 /** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
@@ -14,8 +12,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     const result = form.safeParse(text);
     if (result.success) values[name] = result.data;
     else {
-      const variable = [name, ...sourceVariables(name)].find((one) => env[one]) ?? name;
-      lines.push(`${variable}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
+      const variable = fileVariable(name);
+      lines.push(`${env[variable] ? variable : name}: ${result.error.issues[0]?.message ?? 'is invalid'}`);
     }
   }
   if (lines.length > 0) throw new ConfigError(lines);
@@ -33,40 +31,26 @@ const isServiceLink = (name: string, value = '') => name.endsWith('_PORT') && /^
 
 /** No secret of the service comes near this size, in bytes. A path to something larger is a mistake. */
 const MAX_SIZE = 65_536;
-/** A vault answers within seconds. A start that waits longer looks like a start that hangs. In ms. */
-const COMMAND_LIMIT = 30_000;
 
-/** Where else the value of a variable may come from, by the suffix of the variable that names the source. */
-const SOURCES = { _FILE: readSecret, _COMMAND: runCommand } as const;
-
-/** The variables that name a source of the value of `name`. */
-export const sourceVariables = (name: string): string[] => Object.keys(SOURCES).map((suffix) => name + suffix);
+/** The variable that names a file with the value of `name`. */
+export const fileVariable = (name: string): string => `${name}_FILE`;
 
 /**
- * Reads the value of each variable of `names` from the file that `NAME_FILE` names, as container platforms mount secrets,
- * or from the output of `NAME_COMMAND`, as a vault, a KMS or an HSM gives it to its own program. Line breaks at the end
- * are removed. An empty variable counts as unset. The result has neither `NAME_FILE` nor `NAME_COMMAND`. No line contains
- * a path, a command or its output: an operator who confuses the variables has put the secret itself there.
- * @returns the environment with these values, and a line for each source that cannot be used
+ * Reads the value of each variable of `names` from the file that `NAME_FILE` names, as container platforms and vaults
+ * mount secrets. Line breaks at the end are removed. An empty variable counts as unset. The result has no `NAME_FILE`. No
+ * line contains a path: an operator who confuses the variables has put the secret itself there.
+ * @returns the environment with these values, and a line for each file that cannot be used
  */
 export function withSecrets(env: NodeJS.ProcessEnv, names: readonly string[]) {
   const result = { env: { ...env }, lines: [] as string[] };
   for (const name of names) {
-    const given = [name, ...sourceVariables(name)].filter((variable) => env[variable]);
-    for (const [suffix, read] of Object.entries(SOURCES)) {
-      const variable = name + suffix;
-      const source = env[variable];
-      delete result.env[variable];
-      if (!source) continue;
-      const [first = variable] = given;
-      if (first !== variable) {
-        result.lines.push(`${variable}: ${first} is given too; give one of them`);
-        continue;
-      }
-      const outcome = read(source);
-      if ('fault' in outcome) result.lines.push(`${variable}: ${outcome.fault}`);
-      else result.env[name] = outcome.value;
-    }
+    const variable = fileVariable(name);
+    const path = env[variable];
+    delete result.env[variable];
+    if (!path) continue;
+    const outcome = env[name] ? { fault: `${name} is given too; give one of them` } : readSecret(path);
+    if ('fault' in outcome) result.lines.push(`${variable}: ${outcome.fault}`);
+    else result.env[name] = outcome.value;
   }
   return result;
 }
@@ -78,7 +62,7 @@ function readSecret(path: string): Outcome {
     const file = statSync(path);
     if (!file.isFile()) return { fault: 'names no regular file; give the path of a file with the value' };
     if (file.size > MAX_SIZE) return { fault: `names a file of more than ${MAX_SIZE} bytes` };
-    const value = withoutBreaks(readFileSync(path, 'utf8'));
+    const value = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
     return value === '' ? { fault: 'names an empty file; write the value into it' } : { value };
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;
@@ -86,32 +70,12 @@ function readSecret(path: string): Outcome {
   }
 }
 
-/** Its standard error is not shown, since a program may print there what it was given. */
-function runCommand(command: string): Outcome {
-  const { status, signal, error, stdout } = spawnSync(command, {
-    shell: true,
-    encoding: 'utf8',
-    timeout: COMMAND_LIMIT,
-    maxBuffer: MAX_SIZE,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (code === 'ETIMEDOUT') return { fault: `did not end within ${COMMAND_LIMIT / 1_000} s` };
-  if (code === 'ENOBUFS') return { fault: `printed more than ${MAX_SIZE} bytes` };
-  if (status !== 0)
-    return { fault: `ended with ${signal ?? code ?? `exit code ${status}`}; run it in a shell to see why` };
-  const value = withoutBreaks(stdout);
-  return value === '' ? { fault: 'printed nothing; it must print the value on standard output' } : { value };
-}
-
-const withoutBreaks = (text: string) => text.replace(/[\r\n]+$/, '');
-
 /** Variables that begin so are meant for the service. Others of the same names belong to tools: `OTEL_`, `POSTGRES_`. */
 const PREFIXES = [
   ...['ALLOWED_', 'BLOCKED_', 'DATABASE_', 'DELIVERY_', 'EGRESS_', 'ENDPOINT_', 'MASTER_KEY', 'METRICS_', 'REQUEST_'],
   ...['SANDBOX_', 'TEMPORAL_', 'TRANSFER_', 'TRUSTED_', 'WORKFLOWS_'],
 ];
-const KNOWN = new Set([...Object.keys(settings), ...SECRETS.flatMap(sourceVariables)]);
+const KNOWN = new Set([...Object.keys(settings), ...SECRETS.map(fileVariable)]);
 /** `HOST` and `PORT` are too short: `HOME` would be one letter from a setting. */
 const SHORTEST = 6;
 

@@ -17,7 +17,7 @@ function setting<T extends z.ZodType, D extends string | undefined = undefined>(
 
 export type Setting = ReturnType<typeof setting>;
 
-/** A secret has no default. Its value may come from the file `NAME_FILE` or the output of `NAME_COMMAND`. */
+/** A secret has no default. Its value may come from the file `NAME_FILE`. */
 function secretSetting<T extends z.ZodType>(form: T, meaning: string) {
   return { ...setting(form, meaning), secret: true };
 }

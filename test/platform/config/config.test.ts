@@ -246,7 +246,7 @@ describe('unknown settings', () => {
         PUBLIC_HOST: 'x',
       },
     };
-    expect(unknownSettings({ ...env, ...others, MASTER_KEY_FILE: 'x', DATABASE_URL_COMMAND: 'x' })).toEqual([]);
+    expect(unknownSettings({ ...env, ...others, MASTER_KEY_FILE: 'x', DATABASE_URL_FILE: 'x' })).toEqual([]);
   });
 
   it('what Kubernetes sets for Services of its namespace is accepted', () => {

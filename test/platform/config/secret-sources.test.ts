@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
@@ -96,69 +96,5 @@ describe('a secret in a file', () => {
   ])('keeps %s out of the error', (_, env) => {
     expect(linesOf(env)).toHaveLength(1);
     expect(linesOf(env).join()).not.toContain('hunter2');
-  });
-});
-
-describe('a secret from a command', () => {
-  it('is what the command prints, without the line break at its end', () => {
-    const env = {
-      ENVIRONMENT: 'sandbox',
-      DATABASE_URL_COMMAND: `echo ${URL_WITH_PASSWORD}`,
-      TEMPORAL_ADDRESS: 'temporal.internal:7233',
-      MASTER_KEY_COMMAND: `printf %s ${MASTER_KEY} | cat`,
-    };
-    expect(isConfigured({ DATABASE_URL_COMMAND: env.DATABASE_URL_COMMAND })).toBe(true);
-    const config = loadConfig(env);
-    expect(config.databaseUrl.reveal()).toBe(URL_WITH_PASSWORD);
-    expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
-  });
-
-  it('runs with the environment of the process, and not if the variable is empty', () => {
-    const path = join(folder, 'ran');
-    readEnvironment({
-      MASTER_KEY,
-      MASTER_KEY_COMMAND: '',
-      MASTER_KEY_PREVIOUS_COMMAND: `touch ${path}; echo ${MASTER_KEY}`,
-    });
-    expect(existsSync(path)).toBe(true);
-  });
-
-  it.each<[string, NodeJS.ProcessEnv, string]>([
-    [
-      'the variable is given too',
-      { MASTER_KEY, MASTER_KEY_COMMAND: 'echo' },
-      'MASTER_KEY_COMMAND: MASTER_KEY is given too',
-    ],
-    [
-      'a file is given too',
-      { MASTER_KEY_FILE: file('both', MASTER_KEY), MASTER_KEY_COMMAND: 'echo' },
-      'MASTER_KEY_COMMAND: MASTER_KEY_FILE is given too',
-    ],
-    [
-      'it fails',
-      { MASTER_KEY_COMMAND: 'echo hunter2; echo hunter2 >&2; exit 3' },
-      'MASTER_KEY_COMMAND: ended with exit code 3',
-    ],
-    [
-      'there is no such program',
-      { MASTER_KEY_COMMAND: 'no-such-vault hunter2' },
-      'MASTER_KEY_COMMAND: ended with exit code 127',
-    ],
-    ['it is killed', { MASTER_KEY_COMMAND: 'kill -9 $$' }, 'MASTER_KEY_COMMAND: ended with SIGKILL'],
-    ['it prints nothing', { MASTER_KEY_COMMAND: 'true' }, 'MASTER_KEY_COMMAND: printed nothing'],
-    [
-      'it prints too much',
-      { MASTER_KEY_COMMAND: 'head -c 70000 /dev/zero' },
-      'MASTER_KEY_COMMAND: printed more than 65536 bytes',
-    ],
-    [
-      'what it prints is invalid',
-      { MASTER_KEY_COMMAND: 'echo hunter2' },
-      'MASTER_KEY_COMMAND: give 32 bytes in base64',
-    ],
-  ])('is rejected with the name of the variable if %s', (_, env, line) => {
-    const lines = linesOf(env);
-    expect(lines).toEqual([expect.stringContaining(line)]);
-    expect(lines.join()).not.toContain('hunter2');
   });
 });
