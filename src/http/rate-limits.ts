@@ -1,8 +1,7 @@
-import type { RateLimiterRes } from 'rate-limiter-flexible';
 import { hasOperatorScope } from '../auth/caller.js';
 import { LIMITS } from '../platform/limits.js';
 import { hostNetwork } from '../platform/networks.js';
-import { MemoryLimit, retryAfterOf } from '../platform/rate-limit.js';
+import { MemoryLimit, retryAfterOf, type Usage } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AppContext, AppMiddleware } from './context.js';
 
@@ -41,7 +40,7 @@ export function rateLimit(usual: number, processes: () => number): RateLimit {
   return async (ctx, { key, points, perSecond: own }, next) => {
     const perSecond = own ?? usual;
     const share = Math.ceil(perSecond / processes());
-    const usage = await limit.use(key, Math.min(points, share));
+    const usage = limit.use(key, Math.min(points, share));
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
     ctx.set('RateLimit', remaining(usage, share));
     limit.refuseExceeded(usage, share);
@@ -49,7 +48,7 @@ export function rateLimit(usual: number, processes: () => number): RateLimit {
       await next();
     } catch (error) {
       if (isOversized(error)) {
-        ctx.set('RateLimit', remaining(await limit.penalty(key, OVERSIZED_POINTS - 1), share));
+        ctx.set('RateLimit', remaining(limit.use(key, OVERSIZED_POINTS - 1), share));
       }
       throw error;
     }
@@ -71,8 +70,8 @@ function isOversized(error: unknown): boolean {
   );
 }
 
-function remaining(usage: RateLimiterRes, share: number): string {
-  return `"default";r=${Math.max(0, share - usage.consumedPoints)};t=${retryAfterOf(usage)}`;
+function remaining({ points, left }: Usage, share: number): string {
+  return `"default";r=${Math.max(0, share - points)};t=${retryAfterOf(left)}`;
 }
 
 /**
@@ -82,8 +81,8 @@ function remaining(usage: RateLimiterRes, share: number): string {
  */
 export function documentLimit(): AppMiddleware {
   const limit = new MemoryLimit(LIMITS.documents);
-  return async (ctx, next) => {
-    await limit.consume(hostNetwork(ctx.state.address));
+  return (ctx, next) => {
+    limit.refuseExceeded(limit.use(hostNetwork(ctx.state.address)));
     return next();
   };
 }

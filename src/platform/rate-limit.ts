@@ -1,49 +1,49 @@
 import { LRUCache } from 'lru-cache';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database, Handle } from './database/database.js';
 import { describeLimit, type Rate } from './limits.js';
 import { Refusal, type RefusalCode } from './refusal.js';
 
-function exceeded(limit: Rate, msBeforeNext: number): Refusal {
-  const retryAfter = retryAfterOf({ msBeforeNext });
+/** @param left ms until uses are free again */
+function exceeded(limit: Rate, left: number): Refusal {
+  const retryAfter = retryAfterOf(left);
   const detail = `Limit: ${describeLimit(limit)}. Try again in ${retryAfter} s.`;
   return new Refusal(limit.code as RefusalCode, detail, [], { retryAfter });
 }
 
-/** The whole seconds until points are free again, at least 1: the value of `Retry-After` (RFC 9110 §10.2.3). */
-export function retryAfterOf({ msBeforeNext }: Pick<RateLimiterRes, 'msBeforeNext'>): number {
-  return Math.max(1, Math.ceil(msBeforeNext / 1_000));
+/** The whole seconds in `ms`, at least 1: the value of `Retry-After` (RFC 9110 §10.2.3). */
+export function retryAfterOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000));
 }
 
-/** Counts what a key, such as a client or an address, uses in this process. */
+/** What a key has used in its window. */
+export interface Usage {
+  points: number;
+  /** ms until the window ends. */
+  left: number;
+}
+
+/** Keys that a process counts at once: the memory of a flood of addresses is bounded. */
+const COUNTED_KEYS = 100_000;
+
+/** Counts what a key, such as a client or an address, uses in this process. A window begins with the first use. */
 export class MemoryLimit {
-  readonly #limiter: RateLimiterMemory;
+  readonly #windows: LRUCache<string, { points: number }>;
 
   constructor(private readonly limit: Rate) {
-    this.#limiter = new RateLimiterMemory({ points: limit.amount, duration: limit.seconds });
+    this.#windows = new LRUCache({ max: COUNTED_KEYS, ttl: limit.seconds * 1_000, ttlResolution: 0 });
   }
 
   /** Counts points, also those that exceed the limit. */
-  async use(key: string, points = 1): Promise<RateLimiterRes> {
-    return this.#limiter.consume(key, points).catch((rejection: unknown) => {
-      if (rejection instanceof RateLimiterRes) return rejection;
-      throw rejection;
-    });
-  }
-
-  /** Adds points for a use that turned out to cost more. */
-  penalty(key: string, points: number): Promise<RateLimiterRes> {
-    return this.#limiter.penalty(key, points);
-  }
-
-  /** Counts points. @throws Refusal with the limit's code, if they exceed it */
-  async consume(key: string, points = 1): Promise<void> {
-    this.refuseExceeded(await this.use(key, points));
+  use(key: string, points = 1): Usage {
+    const window = this.#windows.get(key) ?? { points: 0 };
+    if (window.points === 0) this.#windows.set(key, window);
+    window.points += points;
+    return { points: window.points, left: this.#windows.getRemainingTTL(key) };
   }
 
   /** @param amount of this key. @throws Refusal with the limit's code, if the use exceeded it */
-  refuseExceeded({ consumedPoints, msBeforeNext }: RateLimiterRes, amount = this.limit.amount): void {
-    if (consumedPoints > amount) throw exceeded({ ...this.limit, amount }, msBeforeNext);
+  refuseExceeded({ points, left }: Usage, amount = this.limit.amount): void {
+    if (points > amount) throw exceeded({ ...this.limit, amount }, left);
   }
 }
 

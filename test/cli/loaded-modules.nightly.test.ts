@@ -59,7 +59,7 @@ test.each([['clients list'], ['deliveries list'], ['audit list']])(
   async (line) => {
     const { packages } = await loadedBy(line.split(' '), { DATABASE_URL: UNREACHABLE });
     expect(packages).toEqual(expect.arrayContaining(['@prisma/client', 'pg']));
-    const needless = /^(@temporalio|@opentelemetry|@grpc)\/|^(jose|koa|undici|pino|prom-client|rate-limiter-flexible)$/;
+    const needless = /^(@temporalio|@opentelemetry|@grpc)\/|^(jose|koa|undici|pino|prom-client)$/;
     expect(packages.filter((name) => needless.test(name))).toEqual([]);
   },
 );

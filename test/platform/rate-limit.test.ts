@@ -22,20 +22,29 @@ const limitOf = (amount: number): Rate => ({
 });
 
 describe('MemoryLimit', () => {
-  it('rejects a use above the limit with the seconds until the next try', async () => {
+  it('rejects a use above the limit with the seconds until the next try', () => {
     const limit = new MemoryLimit(limitOf(2));
-    await limit.consume('a');
-    await limit.consume('a');
-    await expect(limit.consume('a')).rejects.toMatchObject({
-      code: 'rate_limited',
-      message: 'Limit: 2 uses per minute per key. Try again in 60 s.',
-      retryAfter: 60,
-    });
-    await expect(limit.consume('b')).resolves.toBeUndefined();
+    const consume = (key: string) => limit.refuseExceeded(limit.use(key));
+    consume('a');
+    consume('a');
+    expect(() => consume('a')).toThrow(
+      expect.objectContaining({
+        code: 'rate_limited',
+        message: 'Limit: 2 uses per minute per key. Try again in 60 s.',
+        retryAfter: 60,
+      }),
+    );
+    consume('b');
+  });
+
+  it('begins a new window when the last one has ended, however often it is used', async () => {
+    const limit = new MemoryLimit({ ...limitOf(1), seconds: 0.05 });
+    limit.use('a');
+    await waitFor('a new window', () => limit.use('a').points === 1);
   });
 
   it('writes whole seconds, at least one', () => {
-    expect([0, 1, 1_000, 1_001].map((msBeforeNext) => retryAfterOf({ msBeforeNext }))).toEqual([1, 1, 1, 2]);
+    expect([0, 1, 1_000, 1_001].map(retryAfterOf)).toEqual([1, 1, 1, 2]);
   });
 });
 

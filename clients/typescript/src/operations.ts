@@ -23,11 +23,7 @@ type Success<Responses> = Responses extends { 200: infer R }
       ? R
       : undefined;
 
-type ContentOf<Response> = Response extends { content: { 'application/json': infer Json } }
-  ? Json
-  : Response extends { content: { 'text/html': infer Text } }
-    ? Text
-    : undefined;
+type ContentOf<Response> = Response extends { content: { 'application/json': infer Json } } ? Json : undefined;
 
 /** What a call of the operation resolves with. */
 export type ResultOf<Id extends OperationId> = ContentOf<Success<operations[Id]['responses']>>;

@@ -71,7 +71,7 @@ async function answerTokenRequest(ctx: AppContext, services: Services): Promise<
   const client = await authenticateClient(ctx, credentials, services);
   checkTargets(parameters, authority.audience);
   const scopes = chooseScopes(parameters, client);
-  await limit.consume(client.clientId);
+  limit.refuseExceeded(limit.use(client.clientId));
   const { accessToken, expiresIn, scope } = await authority.issue(client, scopes).catch((error: unknown) => {
     throw error instanceof SecretExpired ? invalidClient() : error;
   });

@@ -30,16 +30,6 @@ export class Service {
     return this.#call('getOpenApi', {}, options);
   }
 
-  /** Reads the documentation of the API, a web page. */
-  docs(options?: CallOptions): Promise<string> {
-    return this.#call('getDocs', {}, options);
-  }
-
-  /** Reads the guide for integrators, a web page. */
-  guide(options?: CallOptions): Promise<string> {
-    return this.#call('getGuide', {}, options);
-  }
-
   /** Reads the vectors that test a verifier of `Service-Signature`. */
   signatureVectors(options?: CallOptions): Promise<ResultOf<'getSignatureVectors'>> {
     return this.#call('getSignatureVectors', {}, options);
