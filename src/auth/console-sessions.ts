@@ -1,7 +1,7 @@
 import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle, rowOf } from '../platform/database/database.js';
 import { isId, newId } from '../platform/ids.js';
-import { LIMITS } from '../platform/limits.js';
+import { describeLimit, LIMITS } from '../platform/limits.js';
 import { Networks } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
@@ -251,7 +251,7 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
     await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
     const scopes = consoleScopes(grant);
     const open = await rowOf<{ count: number; seconds: number }>(tx, OPEN_CODES, [clientId, secretId]);
-    if (open.count >= LIMITS.signInLinks.amount) throw tooMany(secretId ? 'The client' : 'The operator', open.seconds);
+    if (open.count >= LIMITS.signInLinks.amount) throw tooMany(open.seconds);
     const id = newId();
     const { secret: code, hash } = makeRandomSecret();
     const values = [id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes)];
@@ -323,8 +323,8 @@ export function swapCode(
 
 type Taken = ConsoleGrant & { clientScopes: string[]; networks: string[] };
 
-function tooMany(maker: string, seconds: number): Refusal {
-  const detail = `${maker} may have at most ${LIMITS.signInLinks.amount} sign-in links to a client's console that are neither used nor expired.`;
+function tooMany(seconds: number): Refusal {
+  const detail = `Limit: ${describeLimit(LIMITS.signInLinks)}. A link is open until it is used or expires.`;
   return new Refusal('console_link_limit_reached', detail, [], { retryAfter: Math.max(1, seconds) });
 }
 

@@ -78,7 +78,7 @@ async function refuseBeyondLimit(tx: Handle, usual: number, clientId: string, ur
   if (count === limit && (await tx.prisma.endpoint.findFirst({ where: { ...active, enabled: true, url } }))) return;
   throw new Refusal(
     'endpoint_limit_reached',
-    `A client may have ${limit} webhook endpoints, and one more while it switches the secret of an enabled one.`,
+    `Limit: ${limit} webhook endpoints per client (one more while it switches the secret of an enabled one).`,
   );
 }
 

@@ -61,7 +61,7 @@ export const periodOf = (seconds: number | undefined): string =>
 
 /** A limit in words: `10 manual retries per hour per delivery`. */
 export function describeLimit({ what, of, note, amount, seconds }: Limit): string {
-  const uses = `${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s$/, '') : what}`;
+  const uses = `${amount.toLocaleString('en')} ${amount === 1 ? what.replace(/s\b/, '') : what}`;
   const period = seconds === undefined ? 'at a time' : periodOf(seconds).replace(/^(a|an|in) /, 'per ');
   return `${uses} ${period} per ${of.replace(/^an? /, '')}${note ? ` (${note})` : ''}`;
 }

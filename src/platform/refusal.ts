@@ -1,4 +1,4 @@
-import { LIMITS } from './limits.js';
+import { describeLimit, LIMITS, type Limit } from './limits.js';
 
 /** One error in a request, at a `pointer` (RFC 6901) into the body or a `parameter` of the query. */
 export interface ValidationError {
@@ -7,6 +7,10 @@ export interface ValidationError {
   code: string;
   detail: string;
 }
+
+/** The remedy for a client that has reached one of these limits. */
+const wait = (...limits: readonly Limit[]) =>
+  `Limit: ${limits.map(describeLimit).join('; ')}. Wait for \`Retry-After\`.`;
 
 /** The meaning and the remedy of each problem code, by status (contract, Errors, limits, paging). */
 const MEANINGS = {
@@ -31,10 +35,9 @@ const MEANINGS = {
     cancellation_in_progress:
       'The pending deliveries of the disabled webhook endpoint are still being cancelled; try again in a few seconds.',
     endpoint_changed: 'The webhook endpoint was changed after the console showed this form; reload it before you save.',
-    recover_in_progress:
-      'A recovery of this endpoint is running, or the client already has two running; wait until one ends.',
+    recover_in_progress: `A recovery of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}. Wait until one ends.`,
     recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
-    check_in_progress: `A check of this endpoint is running, or the client already has ${LIMITS.checksAtOnce.amount} running; wait until one ends.`,
+    check_in_progress: `A check of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.checksAtOnce)}. Wait until one ends.`,
     two_secrets: 'The client already has two active secrets, which `detail` names; revoke one first.',
     secret_erased: 'The webhook endpoint was deleted, and its secret erased.',
     idempotency_key_in_use: 'The first request with this key is still running; repeat the request after `Retry-After`.',
@@ -64,12 +67,12 @@ const MEANINGS = {
   429: {
     rate_limited:
       'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10, retrying its selected deliveries as 25.',
-    retry_limit_reached: `A delivery can be retried manually at most ${LIMITS.retries.amount} times an hour; wait for \`Retry-After\`.`,
-    recover_limit_reached: `An endpoint can be recovered at most ${LIMITS.recoveries.amount} times an hour; wait for \`Retry-After\`.`,
-    console_link_limit_reached: `A client may have at most ${LIMITS.signInLinks.amount} console sign-in links that are neither used nor expired; wait for \`Retry-After\`.`,
-    statement_limit_reached: `A client can request one statement, list with \`missing_from\` or recover request at a time, and ${LIMITS.statements.amount} a minute; wait for \`Retry-After\`.`,
-    sandbox_limit_reached: `A client can create at most ${LIMITS.sandboxTransfers.amount} simulated transfers a second, and have ${LIMITS.unfinishedSandboxTransfers.amount} unfinished; wait for \`Retry-After\`.`,
-    check_limit_reached: `An endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can run ${LIMITS.checks.amount} checks a minute; wait for \`Retry-After\`.`,
+    retry_limit_reached: wait(LIMITS.retries),
+    recover_limit_reached: wait(LIMITS.recoveries),
+    console_link_limit_reached: wait(LIMITS.signInLinks),
+    statement_limit_reached: wait(LIMITS.statementsAtOnce, LIMITS.statements),
+    sandbox_limit_reached: wait(LIMITS.sandboxTransfers, LIMITS.unfinishedSandboxTransfers),
+    check_limit_reached: wait(LIMITS.checksOfEndpoint, LIMITS.checks),
   },
   500: { internal_error: 'The service failed; report the `request_id` to the operator.' },
   503: {

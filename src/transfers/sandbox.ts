@@ -5,7 +5,7 @@ import { countWaiting } from '../delivery/workflow-starts.js';
 import type { Config } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
-import { LIMITS } from '../platform/limits.js';
+import { describeLimit, LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { sharedGauges } from '../platform/telemetry/gauges.js';
@@ -80,7 +80,7 @@ const limit = new PostgresLimit('simulated transfers', LIMITS.sandboxTransfers);
 export async function admitSandboxTransfer(tx: Handle, clientId: string, rules: SandboxRules): Promise<void> {
   await limit.consume(tx, clientId);
   if ((await countUnfinished(tx, MOST_UNFINISHED, clientId)) < MOST_UNFINISHED) return;
-  const detail = `The client has ${MOST_UNFINISHED} unfinished simulated transfers; wait until some end.`;
+  const detail = `Limit: ${describeLimit(LIMITS.unfinishedSandboxTransfers)}. Wait until some end.`;
   throw new Refusal('sandbox_limit_reached', detail, [], {
     retryAfter: Math.max(1, Math.ceil(rules.sandboxStep / 1_000)),
   });

@@ -3,7 +3,7 @@ import { idCursor } from '../../http/paging.js';
 import { refusalOf } from '../../http/response.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { isId, timeOf } from '../../platform/ids.js';
-import { LIMITS } from '../../platform/limits.js';
+import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { PROBLEMS, type Refusal } from '../../platform/refusal.js';
 import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveries.js';
 import { findEventOf } from '../../reports/read-events.js';
@@ -147,7 +147,7 @@ function BulkRetry({ query, deliveries, names }: Required<Omit<TableProps, 'visi
     <form id={BULK} class="row bulk" method="post" action={`${PATH}/retry`}>
       <input type="hidden" name="list" value={query.toString()} />
       <button type="submit">Retry the selected</button>
-      <span class="hint">At most {LIMITS.retries.amount} retries an hour for each.</span>
+      <span class="hint">Limit: {describeLimit(LIMITS.retries)}.</span>
       {endpoints.length > 0 && <span class="hint">Or recover everything that an endpoint missed:</span>}
       {endpoints.slice(0, 3).map((id) => (
         <a key={id} class="hint" href={`${endpointPath(id)}/statement`}>

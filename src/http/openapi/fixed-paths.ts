@@ -1,7 +1,7 @@
 import { formatLadder } from '../../../workflows/ladder.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
-import { LIMITS } from '../../platform/limits.js';
+import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { pascalCase } from '../schemas/delivery.js';
 import type { JsonSchema } from './json-schema.js';
 
@@ -9,9 +9,7 @@ type Json = Record<string, unknown>;
 
 const TEXT = { type: 'string' } as const;
 const LIMITED = {
-  '429': problem(
-    `\`rate_limited\`: an address may read at most ${LIMITS.documents.amount} documents a second; see \`Retry-After\`.`,
-  ),
+  '429': problem(`\`rate_limited\`: Limit: ${describeLimit(LIMITS.documents)}. Wait for \`Retry-After\`.`),
 };
 
 const UNCHANGED = {

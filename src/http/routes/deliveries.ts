@@ -5,7 +5,7 @@ import { explainAttempt } from '../../checks/explain-signature.js';
 import { retryDelivery } from '../../delivery/retry.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { LIMITS } from '../../platform/limits.js';
+import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { PostgresLimit } from '../../platform/rate-limit.js';
 import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
 import { getDelivery, getDeliveryWithAttempts, listAttempts, listDeliveries } from '../../reports/read-deliveries.js';
@@ -125,8 +125,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
     route('POST', '/deliveries/{id}/retry', {
       operationId: 'retryDelivery',
       summary: 'Retry a delivery now',
-      description:
-        'Makes one extra attempt now, whether the delivery is pending or has ended. If it fails, `next_attempt_at` and the planned attempts stay as they were. If an attempt is in flight or already requested, nothing changes. A delivery can be retried at most 10 times an hour.',
+      description: `Makes one extra attempt now, whether the delivery is pending or has ended. If it fails, \`next_attempt_at\` and the planned attempts stay as they were. If an attempt is in flight or already requested, nothing changes. Limit: ${describeLimit(LIMITS.retries)}.`,
       scope: 'webhooks:write',
       response: {
         status: 202,
@@ -144,7 +143,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
     route('POST', '/deliveries/{id}/attempts/{number}/explain-signature', {
       operationId: 'explainSignature',
       summary: 'Explain why a signature was rejected',
-      description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. At most ${LIMITS.explanations.amount} a minute.`,
+      description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. Limit: ${describeLimit(LIMITS.explanations)}.`,
       scope: 'webhooks:write',
       body: computed,
       response: { status: 200, description: 'The mistake, and what to change.', schema: explained },

@@ -10,7 +10,7 @@ import {
   updateEndpoint,
 } from '../../endpoints/endpoints.js';
 import { getEndpointHealth } from '../../endpoints/health.js';
-import { LIMITS, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { describeLimit, LIMITS, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { Secret } from '../../platform/secret.js';
 import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
@@ -147,7 +147,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     routesOf('Events and deliveries')('GET', '/webhook-endpoints/{webhookId}/statement', {
       operationId: 'getWebhookEndpointStatement',
       summary: "Read an endpoint's statement",
-      description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. A client can request one statement at a time, and ${LIMITS.statements.amount} a minute.`,
+      description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. Limit: ${describeLimit(LIMITS.statementsAtOnce)}; ${describeLimit(LIMITS.statements)}.`,
       scope: 'webhooks:read',
       query: statementWindow,
       response: { status: 200, description: 'The statement.', schema: statementView },

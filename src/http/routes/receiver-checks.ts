@@ -1,6 +1,6 @@
 import { byOf } from '../../auth/caller.js';
 import { getCheck, startCheck } from '../../checks/checks.js';
-import { LIMITS } from '../../platform/limits.js';
+import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
 import { Reply } from '../response.js';
@@ -18,7 +18,7 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
     route('POST', '/webhook-endpoints/{webhookId}/checks', {
       operationId: 'checkReceiver',
       summary: 'Check a receiver',
-      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that the receiver must accept and four that it must reject. A check makes no delivery and never modifies the endpoint. One check can run for an endpoint and ${LIMITS.checksAtOnce.amount} for a client; an endpoint can be checked once in ${LIMITS.checksOfEndpoint.seconds} s, and a client can run ${LIMITS.checks.amount} checks a minute. The report is kept for a day.`,
+      description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that the receiver must accept and four that it must reject. A check makes no delivery and never modifies the endpoint. One check can run for an endpoint. Limit: ${describeLimit(LIMITS.checksAtOnce)}; ${describeLimit(LIMITS.checksOfEndpoint)}; ${describeLimit(LIMITS.checks)}. The report is kept for a day.`,
       scope: 'webhooks:write',
       response: {
         status: 202,

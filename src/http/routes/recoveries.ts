@@ -4,6 +4,7 @@ import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { cancelRecovery, getRecovery, listRecoveries } from '../../delivery/recovery-progress.js';
 import { inCountingTurn } from '../../delivery/window.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
+import { describeLimit, LIMITS } from '../../platform/limits.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { Reply } from '../response.js';
@@ -21,8 +22,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
     route('POST', '/webhook-endpoints/{webhookId}/recover', {
       operationId: 'recoverWebhookEndpoint',
       summary: 'Recover missed deliveries',
-      description:
-        'Restarts every failed or cancelled delivery of events created in [`since`, `until`), at a bounded rate. With `include_missing`, events in the range that have no delivery for this endpoint get one too. An endpoint can have one recovery in progress and a client two; an endpoint can be recovered at most ten times an hour. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.',
+      description: `Restarts every failed or cancelled delivery of events created in [\`since\`, \`until\`), at a bounded rate. With \`include_missing\`, events in the range that have no delivery for this endpoint get one too. One recovery can run for an endpoint. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}; ${describeLimit(LIMITS.recoveries)}. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.`,
       scope: 'webhooks:write',
       body: recoverRequest,
       response: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import type { By } from '../../platform/audit.js';
-import { LIMITS } from '../../platform/limits.js';
+import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
 import { getTransfer, LIST_ORDERS, listTransfers, listTransfersForOperator } from '../../transfers/read-transfers.js';
@@ -40,7 +40,7 @@ const SANDBOX_OUTCOMES = `In the sandbox, a transfer changes its status automati
   ([account, statuses]) => `\`${account}\` (${statuses.join(', ')})`,
 ).join(
   ', ',
-)}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. At most ${LIMITS.sandboxTransfers.amount} of these transfers may be created a second, and ${LIMITS.unfinishedSandboxTransfers.amount} be unfinished.`;
+)}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. Limit: ${describeLimit(LIMITS.sandboxTransfers)}; ${describeLimit(LIMITS.unfinishedSandboxTransfers)}.`;
 
 /** The change of status that a client may make in every environment. */
 const CANCELLATION = { to: 'CANCELLED', from: ['CREATED'], reason: null, reasonCode: 'customer_request' } as const;

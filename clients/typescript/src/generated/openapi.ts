@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: fd6c3da3b46bdcc21de612a62f195755319834313cca8e7cd8a023d8db30dab3
+// Document: 820b9022a3a755f8dcf037078cf7840c6050f80c6d78a4513a45d8432289934d
 
 export type webhooks = Record<string, never>;
 export interface components {
