@@ -21,7 +21,7 @@ const LAYERS = [
   'clients/typescript/src',
 ];
 /** Folders that production or `--help` must not load: only these importers may load them, and only with `import()`. */
-const ON_DEMAND = { 'src/local': ['src/main.ts', 'src/cli'], 'src/cli/actions': ['src/cli'] };
+const ON_DEMAND = { 'src/local': ['src/main.ts', 'src/cli'], 'src/cli/commands': ['src/cli/program.ts'] };
 const GENERATED = 'src/platform/database/generated';
 
 const folders = LAYERS.flatMap((layer) => layer.split(/ (?:→ )?/));

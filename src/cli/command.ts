@@ -5,6 +5,7 @@ import { isId } from '../platform/ids.js';
 import { timeOfParts } from '../platform/iso-time.js';
 import { Refusal } from '../platform/refusal.js';
 import { explain } from '../process/lifecycle.js';
+import { showProgress } from './terminal.js';
 import type { View } from './view.js';
 
 /** The result of a command: `json` for programs (`--json`), `text` for people. */
@@ -28,21 +29,14 @@ export class Command extends CommanderCommand {
     return new Command(name);
   }
 
-  /**
-   * Sets the action, adds `--json` and prints the result.
-   * @param load imports the action from `src/cli/actions`: its modules dominate the start of a command, so only the
-   * command that needs them loads them. Commander calls the action with the arguments, the options and the command.
-   */
-  does<Args extends unknown[]>(load: () => Promise<(...args: Args) => Promise<CommandResult>>): void {
+  /** Sets the action, adds `--json` and prints the result. Commander calls it with the arguments, options and command. */
+  does<Args extends unknown[]>(action: (...args: Args) => Promise<CommandResult>): void {
     this.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
       // See bootstrap.ts.
       process.env.PGAPPNAME ??= 'transfer-service cli';
-      const { showProgress } = await import('./terminal.js');
-      const stopProgress = showProgress();
-      const action = await load();
-      const { json, text, note, failure } = await action(...(args as Args)).finally(stopProgress);
-      const { render, screenHere } = await import('./view.js');
+      const { json, text, note, failure } = await action(...(args as Args)).finally(showProgress());
       const asked = this.opts<{ json?: true }>().json;
+      const { render, screenHere } = await import('./view.js');
       process.stdout.write(`${asked ? JSON.stringify(json, null, 2) : render(text, screenHere())}\n`);
       if (note !== undefined) process.stderr.write(`${note}\n`);
       if (failure !== undefined) throw new Error(failure);

@@ -6,8 +6,6 @@ import { runCli } from '../support/cli.js';
 
 /** Files that may load before the command is known. */
 const LIGHT = /^src\/(cli\/(view\/)?|process\/|platform\/(config\/)?)?[^/]+\.js$/;
-/** Lists of names that `--help` shows. They import nothing. */
-const NAMES = ['src/auth/caller.js', 'src/platform/database/generated/enums.js', 'src/transfers/states.js'];
 const UNREACHABLE = 'postgresql://nobody@127.0.0.1:1/none';
 
 let folder: string;
@@ -33,25 +31,22 @@ async function loadedBy(args: readonly string[], env: Record<string, string> = {
   return { packages: [...new Set(packages)].sort(), own };
 }
 
-describe.each([['--help'], ['--version'], ['deliveries --help'], ['transfers set-status --help'], ['clients remove']])(
-  '%s',
-  (line) => {
-    test('loads no module of the domain, no database and no SDK', async () => {
-      const { packages, own } = await loadedBy(line.split(' '));
-      expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache', 'uuid']);
-      expect(own).toContain('src/cli/program.js');
-      const others = own.filter((file) => !LIGHT.test(file) && !file.startsWith('clients/typescript/src/cli/'));
-      expect(others.sort()).toEqual(NAMES);
-    });
-  },
-);
+describe.each([['--help'], ['--version'], ['client']])('%s', (line) => {
+  test('loads no module of the domain, no database and no SDK', async () => {
+    const { packages, own } = await loadedBy(line.split(' '));
+    expect(packages).toEqual(['commander', 'uuid']);
+    expect(own).toContain('src/cli/program.js');
+    const others = own.filter((file) => !LIGHT.test(file) && !file.startsWith('clients/typescript/src/cli/'));
+    expect(others).toEqual([]);
+  });
+});
 
 test('verify loads neither the database nor the settings', async () => {
   const body = join(folder, 'body');
   writeFileSync(body, '{}');
   const { packages, own } = await loadedBy(['verify', '--secret', 's', '--header', 't=1,v0=a', '--body', body]);
   expect(own).toContain('clients/typescript/src/cli/verify.js');
-  expect(packages).toEqual(['commander', 'ipaddr.js', 'lru-cache', 'uuid']);
+  expect(packages).toEqual(['commander', 'uuid']);
 });
 
 test.each([['clients list'], ['deliveries list'], ['audit list']])(

@@ -19,7 +19,7 @@ const commandsOf = (program: Command, group = ''): [string, Command][] =>
 const role = () => Promise.reject(new Error('no role is started here'));
 /** Those of the client package have a help of their own. */
 const OF_CLIENT = ['verify', 'listen'];
-const COMMANDS = commandsOf(createCli({ start: role, api: role, worker: role })).filter(
+const COMMANDS = commandsOf(await createCli({ start: role, api: role, worker: role }, () => true)).filter(
   ([name]) => !OF_CLIENT.includes(name),
 );
 const ID = '0195f000-0000-7000-8000-000000000000';

@@ -17,12 +17,69 @@ import { presentCheck } from '../../http/schemas/receiver-check.js';
 import { presentStatement } from '../../http/schemas/statement.js';
 import type { Database } from '../../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
-import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../platform/vocabulary.js';
+import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { readStatement, type Statement } from '../../reports/statement.js';
-import type { Command, CommandResult } from '../command.js';
+import { type Command, type CommandResult, idOf, parseLimit, parseSince, wholeNumber } from '../command.js';
 import { canAsk, confirm, report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
 import { onDatabase, requireTemporalStarted } from '../with-database.js';
+
+/** `endpoints …`: the clients' webhook endpoints. */
+export function declareEndpoints(endpoints: Command): void {
+  const ofOne = (name: string) => endpoints.command(name).argument('<webhookId>', '', idOf('webhook endpoint'));
+
+  endpoints
+    .command('list')
+    .option('--client <client_id>', 'only endpoints of this client')
+    .option('--failing', 'only endpoints whose latest attempt failed: since when (to the hour) and why')
+    .option('--limit <n>', 'at most this many endpoints', parseLimit, 1_000)
+    .option('--cursor <webhookId>', 'the last endpoint of the previous page', idOf('webhook endpoint'))
+    .description('list the endpoints of all clients, newest first')
+    .does(list);
+
+  ofOne('disable')
+    .option('--yes', 'do not ask on a terminal')
+    .description('stop and cancel all deliveries to an endpoint; only the `enable` command can enable it again')
+    .does(disable);
+
+  ofOne('enable').description('resume deliveries to an endpoint, whatever disabled it').does(enable);
+
+  ofOne('set-concurrency')
+    .argument('<limit>', `1 to ${MAX_CONCURRENCY}, or default`, parseConcurrency)
+    .description('limit the concurrent attempts at an endpoint, over all workers; default: ENDPOINT_CONCURRENCY')
+    .does(setConcurrency);
+
+  ofOne('recover')
+    .requiredOption('--since <time>', 'start of the range: 24h (ago), or 2026-11-21T10:00:00Z', parseSince)
+    .option('--until <time>', 'end of the range, exclusive; default: now', parseSince)
+    .option(
+      '--include-missing',
+      `also deliver events that have no delivery for this endpoint; limits the range to ${MAX_WINDOW_DAYS} days`,
+    )
+    .description('send the failed and cancelled deliveries of a range again, at 20 a second')
+    .does(recover);
+
+  ofOne('statement')
+    .option(
+      '--since <time>',
+      'start of the window: 24h (ago), or 2026-11-21T10:00:00Z; default: 24h, or the registration if that is later',
+      parseSince,
+    )
+    .option('--until <time>', 'end of the window, exclusive; default: now', parseSince)
+    .description(`count the events of a window of up to ${MAX_WINDOW_DAYS} days by outcome`)
+    .does(statement);
+
+  ofOne('check')
+    .description('check what a receiver accepts and rejects (sandbox only); exits with 1 if a case fails')
+    .does(check);
+}
+
+const parseNumber = wholeNumber(1, MAX_CONCURRENCY, `Give 1 to ${MAX_CONCURRENCY}, or default.`);
+
+/** A limit of concurrent attempts. @returns null for `default`, the limit of the deployment */
+function parseConcurrency(text: string): number | null {
+  return text === 'default' ? null : parseNumber(text);
+}
 
 interface ListOptions {
   client?: string;
@@ -31,8 +88,7 @@ interface ListOptions {
   cursor?: string;
 }
 
-/** `endpoints list` */
-export const list = onDatabase(async ({ database }, options: ListOptions): Promise<CommandResult> => {
+const list = onDatabase(async ({ database }, options: ListOptions): Promise<CommandResult> => {
   const { client, failing, limit, cursor: before } = options;
   // A mistyped id is an error; an empty list means that the client has no endpoints.
   if (client !== undefined) await showClient(database, client);
@@ -81,8 +137,7 @@ function nextPage(found: readonly { id: string }[], shown: readonly { id: string
   return found.length > shown.length ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined;
 }
 
-/** `endpoints disable` */
-export const disable = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
+const disable = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
   if (!yes && canAsk()) {
     const { url } = await getEndpoint(database, null, id);
     await confirm(`${pendingText(await countPending(database, id))} will be cancelled. Disable ${url}?`);
@@ -90,8 +145,7 @@ export const disable = onDatabase(async ({ database, actor }, id: string, { yes 
   return stateResult(await setEndpointEnabledByOperator(database, actor, id, false));
 });
 
-/** `endpoints enable` */
-export const enable = onDatabase(async ({ database, actor }, id: string) =>
+const enable = onDatabase(async ({ database, actor }, id: string) =>
   stateResult(await setEndpointEnabledByOperator(database, actor, id, true)),
 );
 
@@ -99,8 +153,7 @@ function stateResult(endpoint: PublicEndpoint): CommandResult {
   return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  ${state(endpoint)}` };
 }
 
-/** `endpoints set-concurrency` */
-export const setConcurrency = onDatabase(async ({ database, actor }, id: string, limit: number | null) => {
+const setConcurrency = onDatabase(async ({ database, actor }, id: string, limit: number | null) => {
   const endpoint = await setEndpointConcurrencyByOperator(database, actor, id, limit);
   return { json: present(endpoint), text: `${endpoint.id}  ${endpoint.url}  concurrency: ${limit ?? 'default'}` };
 });
@@ -131,8 +184,7 @@ function state({ enabled, disabledReason, cancellingAfter }: PublicEndpoint): st
   return `disabled (${disabledReason})${cancellingAfter === null ? '' : ', cancelling'}`;
 }
 
-/** `endpoints statement` */
-export async function statement(
+async function statement(
   endpointId: string,
   { since, until }: { since?: number; until?: number },
   command: Command,
@@ -178,7 +230,7 @@ interface RecoverOptions {
 }
 
 /** `endpoints recover` starts a recovery, which a worker runs. */
-export async function recover(endpointId: string, options: RecoverOptions, command: Command): Promise<CommandResult> {
+async function recover(endpointId: string, options: RecoverOptions, command: Command): Promise<CommandResult> {
   const { since, until, includeMissing = false } = options;
   report('counting what to recover');
   requireWindow(command, options, includeMissing ? 'with --include-missing, a range can be at most' : null);
@@ -203,7 +255,7 @@ export async function recover(endpointId: string, options: RecoverOptions, comma
 const LONGEST = 240_000;
 
 /** `endpoints check` starts a check, which a worker runs, and waits for its report. */
-export const check = onDatabase(async ({ database, environment, actor }, endpointId: string) => {
+const check = onDatabase(async ({ database, environment, actor }, endpointId: string) => {
   if (environment.ENVIRONMENT !== 'sandbox') {
     throw new Error('checks run in the sandbox only; ENVIRONMENT is not sandbox');
   }

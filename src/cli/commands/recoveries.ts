@@ -1,8 +1,25 @@
 import { cancelRecovery, listRecoveries, type RecoveryRecord } from '../../delivery/recovery-progress.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { presentRecovery } from '../../http/schemas/recovery.js';
-import type { CommandResult } from '../command.js';
+import { type Command, type CommandResult, idOf, parseLimit } from '../command.js';
 import { onDatabase } from '../with-database.js';
+
+/** `recoveries …`: recoveries of endpoints, which `endpoints recover` starts. */
+export function declareRecoveries(recoveries: Command): void {
+  recoveries
+    .command('list')
+    .description('list recoveries with their progress, newest first')
+    .option('--endpoint <webhookId>', 'only recoveries of this endpoint', idOf('webhook endpoint'))
+    .option('--limit <n>', 'at most this many recoveries', parseLimit, 50)
+    .option('--cursor <recovery_id>', 'the last recovery of the previous page', idOf('recovery'))
+    .does(list);
+
+  recoveries
+    .command('cancel')
+    .argument('<recovery_id>', '', idOf('recovery'))
+    .description('stop queueing deliveries; those that are queued continue')
+    .does(cancel);
+}
 
 interface ListOptions {
   endpoint?: string;
@@ -10,8 +27,7 @@ interface ListOptions {
   cursor?: string;
 }
 
-/** `recoveries list` */
-export const list = onDatabase(async ({ database }, options: ListOptions): Promise<CommandResult> => {
+const list = onDatabase(async ({ database }, options: ListOptions): Promise<CommandResult> => {
   const { endpoint, limit, cursor: before } = options;
   // A mistyped id is an error; an empty list means that the endpoint has no recoveries.
   if (endpoint !== undefined) await getEndpoint(database, null, endpoint);
@@ -36,8 +52,7 @@ export const list = onDatabase(async ({ database }, options: ListOptions): Promi
   };
 });
 
-/** `recoveries cancel` */
-export const cancel = onDatabase(async ({ database, actor }, id: string): Promise<CommandResult> => {
+const cancel = onDatabase(async ({ database, actor }, id: string): Promise<CommandResult> => {
   const recovery = await database.transaction((tx) => cancelRecovery(tx, { by: { actor }, id }));
   return { json: present(recovery), text: `recovery ${id} is cancelled; it queued ${progressText(recovery)}` };
 });

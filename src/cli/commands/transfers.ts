@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { showClient } from '../../auth/clients.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import {
@@ -11,9 +12,60 @@ import { changeStatus } from '../../transfers/change-status.js';
 import { amountText } from '../../transfers/currencies.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
 import { getTransfer, listTransfersForOperator } from '../../transfers/read-transfers.js';
-import { type ReasonCode, STATUSES_WITH_REASON_CODE, takesReasonCode } from '../../transfers/states.js';
-import type { Command, CommandResult } from '../command.js';
+import {
+  REASON_CODES,
+  type ReasonCode,
+  STATUSES_WITH_REASON_CODE,
+  TRANSFER_STATUSES,
+  takesReasonCode,
+} from '../../transfers/states.js';
+import { type Command, type CommandResult, idOf, oneOf, parseLimit } from '../command.js';
 import { onDatabase } from '../with-database.js';
+
+/** `transfers …`: the same changes as the operator's routes. */
+export function declareTransfers(transfers: Command): void {
+  const status = oneOf(TRANSFER_STATUSES, `The statuses are ${TRANSFER_STATUSES.join(', ')}.`);
+
+  transfers
+    .command('list')
+    .description('list the transfers of all clients, newest first')
+    .option('--status <status>', TRANSFER_STATUSES.join(' | '), status)
+    .option('--client <client_id>', 'only transfers of this client', idOf('client'))
+    .option('--oldest', 'list the oldest first')
+    .option('--limit <n>', 'at most this many transfers', parseLimit, 50)
+    .option('--cursor <transfer_id>', 'the last transfer of the previous page', idOf('transfer'))
+    .does(list);
+
+  transfers
+    .command('show')
+    .argument('<transfer_id>', '', idOf('transfer'))
+    .description('show a transfer with its status history')
+    .does(show);
+
+  transfers
+    .command('set-status')
+    .argument('<transfer_id>', '', idOf('transfer'))
+    .argument('<status>', TRANSFER_STATUSES.join(' | '), status)
+    .description('change the status of a transfer; its client is notified by webhook')
+    .option('--reason <text>', 'recorded in the status history, at most 255 characters', parseReason)
+    .option(
+      '--reason-code <code>',
+      `only with ${STATUSES_WITH_REASON_CODE.join(', ')}: ${REASON_CODES.join(' | ')}`,
+      oneOf(REASON_CODES, `The reason codes are ${REASON_CODES.join(', ')}.`),
+    )
+    .does(setStatus);
+
+  transfers
+    .command('expire')
+    .description('remove transfers that ended longer than TRANSFER_RETENTION ago; needs the DATABASE_URL of the owner')
+    .does(expire);
+}
+
+/** The same limit as in the operator's route. */
+function parseReason(text: string): string {
+  if ([...text].length > 255) throw new InvalidArgumentError('Give at most 255 characters.');
+  return text;
+}
 
 interface ListOptions {
   status?: TransferStatus;
@@ -23,8 +75,7 @@ interface ListOptions {
   cursor?: string;
 }
 
-/** `transfers list` */
-export const list = onDatabase(async ({ database }, { status, client, oldest, limit, cursor }: ListOptions) => {
+const list = onDatabase(async ({ database }, { status, client, oldest, limit, cursor }: ListOptions) => {
   // A mistyped id is an error; an empty list means that the client has no such transfers.
   if (client !== undefined) await showClient(database, client);
   const order = oldest ? 'oldest' : 'newest';
@@ -50,8 +101,7 @@ export const list = onDatabase(async ({ database }, { status, client, oldest, li
   };
 });
 
-/** `transfers show` */
-export const show = onDatabase(async ({ database }, id: string) => {
+const show = onDatabase(async ({ database }, id: string) => {
   const transfer = presentOperatorTransferWithHistory(await getTransfer(database, null, id));
   return {
     json: transfer,
@@ -80,8 +130,7 @@ export const show = onDatabase(async ({ database }, id: string) => {
   };
 });
 
-/** `transfers set-status` */
-export async function setStatus(
+async function setStatus(
   transferId: string,
   to: TransferStatus,
   options: { reason?: string; reasonCode?: ReasonCode },
@@ -105,8 +154,7 @@ export async function setStatus(
   })();
 }
 
-/** `transfers expire` */
-export const expire = onDatabase(async ({ database, environment, actor }) => {
+const expire = onDatabase(async ({ database, environment, actor }) => {
   const { TRANSFER_RETENTION: retention } = environment;
   if (retention === undefined) {
     throw new ConfigError(['TRANSFER_RETENTION: is not set, so transfers are kept; give a duration such as 3650d']);

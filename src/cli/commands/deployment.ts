@@ -9,7 +9,7 @@ import { type Finding, finding } from '../../platform/finding.js';
 import { SUPPORTED_NODE } from '../../platform/version.js';
 import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
-import type { CommandResult } from '../command.js';
+import type { Command, CommandResult } from '../command.js';
 import {
   directUrlOf,
   embeddedTemporalStart,
@@ -20,7 +20,16 @@ import {
 } from '../with-database.js';
 
 /** `migrate` */
-export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
+export function declareMigrate(command: Command): void {
+  command.option('--database-only', 'leave Temporal as it is, if others administer its namespace').does(migrateAll);
+}
+
+/** `doctor` */
+export function declareDoctor(command: Command): void {
+  command.does(doctor);
+}
+
+async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
   const environment = await environmentInReach();
   const { DATABASE_RUNTIME_ROLE: runtime, DATABASE_API_ROLE: api, DATABASE_WORKER_ROLE: worker } = environment;
   const roles = { runtime, api, worker };
@@ -44,8 +53,7 @@ export async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Pro
 /** The largest difference of clocks, s. Beyond it, leases and timers disagree about due times. */
 const MAX_CLOCK_DIFFERENCE = 60;
 
-/** `doctor` */
-export async function doctor(): Promise<CommandResult> {
+async function doctor(): Promise<CommandResult> {
   const findings = await examine();
   const failed = findings.filter(({ ok }) => !ok).length;
   return {

@@ -1,12 +1,15 @@
+import { InvalidArgumentError } from 'commander';
 import { DIGEST_EXPLANATIONS } from '../../../clients/typescript/src/explain.js';
 import { showClient } from '../../auth/clients.js';
 import { explainAttempt } from '../../checks/explain-signature.js';
 import { eventTitle } from '../../delivery/event-catalogue.js';
 import { notifyHandover } from '../../delivery/notifications.js';
+import { retryDelivery } from '../../delivery/retry.js';
 import { presentAttempt, presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
 import type { Handle } from '../../platform/database/database.js';
 import type { Attempt } from '../../platform/database/generated/client.js';
-import type { DeliveryStatus } from '../../platform/database/generated/enums.js';
+import { DeliveryStatus } from '../../platform/database/generated/enums.js';
+import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
 import {
   COUNTED_MORE,
   countDeliveriesForOperator,
@@ -17,9 +20,68 @@ import {
   listAttempts,
   listDeliveriesForOperator,
 } from '../../reports/read-deliveries.js';
+import { type Command, idOf, oneOf, parseLimit, parseSince, wholeNumber } from '../command.js';
 import { report, waitFor } from '../terminal.js';
 import { outcomeOf, type Table, type View } from '../view.js';
 import { masterKeysOf, onDatabase, requireTemporalStarted } from '../with-database.js';
+
+const STATUSES = Object.values(DeliveryStatus);
+
+/** `deliveries …`: deliveries of all clients, their attempts and retries. */
+export function declareDeliveries(deliveries: Command): void {
+  const ofOne = (name: string) => deliveries.command(name).argument('<delivery_id>', '', idOf('delivery'));
+
+  deliveries
+    .command('list')
+    .description('list the deliveries of all clients, newest first')
+    .option('--status <status>', STATUSES.join(' | '), oneOf(STATUSES, `Give one of ${STATUSES.join(', ')}.`))
+    .option('--client <client_id>', 'only deliveries of this client', idOf('client'))
+    .option('--endpoint <webhookId>', 'only deliveries to this endpoint', idOf('webhook endpoint'))
+    .option('--event <event_id>', 'only deliveries of this event', idOf('event'))
+    .option('--transfer <transfer_id>', "only deliveries of this transfer's events", idOf('transfer'))
+    .option('--since <time>', 'only deliveries created since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+    .option('--limit <n>', 'at most this many deliveries', parseLimit, 50)
+    .option('--cursor <delivery_id>', 'the last delivery of the previous page', idOf('delivery'))
+    .does(list);
+
+  ofOne('show')
+    .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts and its planned ones`)
+    .does(show);
+
+  ofOne('retry')
+    .option('--wait', 'wait up to 60 s for the attempt; exits with 1 if it fails')
+    .description('make one more attempt now; a failure changes neither the status nor the planned attempts')
+    .does(retry);
+
+  ofOne('explain')
+    .requiredOption(
+      '--attempt <n>',
+      'the number of the attempt',
+      wholeNumber(1, 999_999_999, 'Give the number of an attempt, such as 1.'),
+    )
+    .requiredOption('--v0 <digest>', 'the digest that the receiver computed', parseDigest)
+    .description('find out why a receiver computed a different signature')
+    .does(explain);
+
+  deliveries
+    .command('lost')
+    .description('list events that Temporal has and the database does not: they were lost when Postgres was restored')
+    .requiredOption(
+      '--since <time>',
+      'the time that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
+      parseSince,
+    )
+    .does(lost);
+}
+
+/** A longer text is no digest of any kind. */
+const MAX_DIGEST = 512;
+
+/** A digest that a receiver computed: any text that is no longer than the API's route accepts. */
+function parseDigest(text: string): string {
+  if (text.length > MAX_DIGEST) throw new InvalidArgumentError(`Give at most ${MAX_DIGEST} characters.`);
+  return text;
+}
 
 interface ListOptions {
   status?: DeliveryStatus;
@@ -32,8 +94,7 @@ interface ListOptions {
   cursor?: string;
 }
 
-/** `deliveries list` */
-export const list = onDatabase(async ({ database }, options: ListOptions) => {
+const list = onDatabase(async ({ database }, options: ListOptions) => {
   const { found, more } = await find(database, options);
   return {
     json: found.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
@@ -44,15 +105,13 @@ export const list = onDatabase(async ({ database }, options: ListOptions) => {
 
 const countText = (count: number) => (count > COUNTED_MORE ? 'more than 1,000' : String(count));
 
-/** `deliveries show` */
-export const show = onDatabase(async ({ database }, id: string) => {
+const show = onDatabase(async ({ database }, id: string) => {
   const delivery = await getDeliveryWithAttempts(database, null, id);
   const json = { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId };
   return { json, text: deliveryDetails(delivery) };
 });
 
-/** `deliveries explain` */
-export const explain = onDatabase(async (context, deliveryId: string, options: { attempt: number; v0: string }) => {
+const explain = onDatabase(async (context, deliveryId: string, options: { attempt: number; v0: string }) => {
   const { attempt: number, v0 } = options;
   const masterKeys = masterKeysOf(context.environment);
   const explanation = await explainAttempt(context.database, masterKeys, null, { deliveryId, number }, v0);
@@ -73,9 +132,7 @@ async function find(db: Handle, options: ListOptions): Promise<{ found: Delivery
   return { found, more: last === undefined ? 0 : await countDeliveriesForOperator(db, { ...filters, before: last }) };
 }
 
-/** `deliveries retry` */
-export const retry = onDatabase(async ({ database, environment, actor }, id: string, { wait }: { wait?: true }) => {
-  const { retryDelivery } = await import('../../delivery/retry.js');
+const retry = onDatabase(async ({ database, environment, actor }, id: string, { wait }: { wait?: true }) => {
   const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
   const made = await database.transaction(async (tx) => {
     await retryDelivery(tx, handover, { by: { actor }, clientId: null, deliveryId: id });
@@ -108,7 +165,7 @@ async function nextAttempt(db: Handle, id: string, made: number): Promise<Attemp
 }
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
-export const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
+const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
   await requireTemporalStarted();
   const { findLostEvents } = await import('../../delivery/lost-events.js');
   const found = await findLostEvents(database, environment, since);

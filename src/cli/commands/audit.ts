@@ -1,9 +1,40 @@
 import { pipeline } from 'node:stream/promises';
+import { InvalidArgumentError } from 'commander';
 import { exportEntries, listEntries } from '../../platform/audit.js';
 import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
+import { type Command, idOf, parseLimit, parseSince } from '../command.js';
 import type { Table } from '../view.js';
 import { onDatabase } from '../with-database.js';
+
+/** `audit …`: who changed what. */
+export function declareAudit(audit: Command): void {
+  audit
+    .command('list')
+    .description('list audit entries, newest first')
+    .option('--target <id>', 'only entries about this client, endpoint, transfer, delivery or key')
+    .option('--actor <actor>', 'only entries of this actor, as the list shows it')
+    .option('--action <action>', 'only this action, such as clients.revoke, or a prefix such as clients', parseAction)
+    .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+    .option('--before <id>', 'only entries older than this one: the next page', idOf('entry'))
+    .option('--limit <n>', 'at most this many entries', parseLimit, 50)
+    .does(list);
+
+  audit
+    .command('export')
+    .description('print audit entries as lines of JSON, oldest first, up to a minute ago')
+    .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
+    .option('--after <id>', 'only entries after this one, the last that an earlier export printed', idOf('entry'))
+    .option('--follow', 'go on with new entries until Ctrl-C')
+    .option('--json', 'the form of each line anyway')
+    .action(exportLines);
+}
+
+/** An action or a prefix of one, without characters that have a meaning in a pattern of SQL. */
+function parseAction(text: string): string {
+  if (!/^[a-z][a-z.-]*$/.test(text)) throw new InvalidArgumentError('Give an action or a prefix of one.');
+  return text;
+}
 
 interface Options {
   target?: string;
@@ -14,21 +45,20 @@ interface Options {
   limit: number;
 }
 
-/** `audit list` */
-export const list = onDatabase(async ({ database }, { since, limit, ...filters }: Options) => {
+const list = onDatabase(async ({ database }, { since, limit, ...filters }: Options) => {
   const range = since === undefined ? {} : { createdAfter: since - 1 };
   const entries = await listEntries(database, { ...filters, ...range, take: limit });
   return { json: entries.map(present), text: table(entries) };
 });
 
-export interface ExportOptions {
+interface ExportOptions {
   since?: number;
   after?: string;
   follow?: true;
 }
 
 /** `audit export`: one page in memory at a time, as fast as the reader takes it. */
-export const exportLines = onDatabase(async ({ database }, { since, after, follow }: ExportOptions) => {
+const exportLines = onDatabase(async ({ database }, { since, after, follow }: ExportOptions) => {
   const ended = new AbortController();
   if (follow) void untilSignalled().then(() => ended.abort());
   const pages = exportEntries(database, { since, after, follow: follow && ended.signal });
