@@ -48,7 +48,10 @@ const status = { status: 'SENT' } as const;
 const WITHOUT_CALL = ['requestToken', 'getDocs', 'getGuide'] as const;
 
 /** A call of each operation; the compiler rejects an incomplete list. */
-const CALLS: Record<Exclude<OperationId, (typeof WITHOUT_CALL)[number]>, (client: TransferServiceClient) => Promise<unknown>> = {
+const CALLS: Record<
+  Exclude<OperationId, (typeof WITHOUT_CALL)[number]>,
+  (client: TransferServiceClient) => Promise<unknown>
+> = {
   createTransfer: (client) => client.transfers.create(transferRequest()),
   listTransfers: (client) => client.transfers.list().page(),
   getTransfer: (client) => client.transfers.get(id),
