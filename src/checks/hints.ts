@@ -2,7 +2,7 @@ import type { SendOutcome } from '../delivery/sender/send.js';
 import { type AttemptError, CHECK_CASES, type CheckCase } from '../platform/vocabulary.js';
 
 /** The receiver's response to one case. */
-export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'error' | 'detail'>;
+export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'responseHeaders' | 'error' | 'detail'>;
 
 /** The hint of a case that was not sent, because the check ended early. */
 export const NOT_SENT = {
@@ -13,7 +13,10 @@ export const NOT_SENT = {
 } as const;
 
 /** Whether the receiver did what the case expects. `refused` needs a response: no response proves nothing. */
-export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcome): boolean {
+export function hasPassed(
+  name: CheckCase,
+  { responseStatus, error }: Pick<CaseOutcome, 'responseStatus' | 'error'>,
+): boolean {
   return CHECK_CASES[name] === '2xx' ? error === null : responseStatus !== null && error !== null;
 }
 
@@ -22,31 +25,47 @@ export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcom
  * @param validPassed whether the case `valid` passed; null: this is the case `valid`
  */
 export function hintFor(name: CheckCase, outcome: CaseOutcome, validPassed: boolean | null): string | null {
-  const { responseStatus, error, detail } = outcome;
+  const { responseStatus, detail } = outcome;
   const oddity = detail && responseStatus !== null ? `${detail} Other HTTP clients and proxies may reject it.` : detail;
-  const mistake = hasPassed(name, outcome) ? null : mistakeOf(name, responseStatus, error, validPassed);
+  const mistake = hasPassed(name, outcome) ? null : mistakeOf(name, outcome, validPassed);
   return [oddity, mistake].filter(Boolean).join(' ') || null;
 }
 
 function mistakeOf(
   name: CheckCase,
-  responseStatus: number | null,
-  error: AttemptError | null,
+  { responseStatus, responseHeaders, error }: CaseOutcome,
   validPassed: boolean | null,
 ): string {
   if (responseStatus === null) return noResponse(name, error);
-  if (CHECK_CASES[name] === 'refused') return `The receiver responded with ${responseStatus}. ${ACCEPTED[name] ?? ''}`;
   const begin = `The receiver responded with ${responseStatus}.`;
-  if (error === 'redirect') {
-    return `${begin} Deliveries follow no redirect: register the final URL, or respond to POST there without a redirect.`;
-  }
+  if (CHECK_CASES[name] === 'refused') return `${begin} ${ACCEPTED[name] ?? ''}`;
+  if (error === 'redirect') return `${begin} ${redirected(responseHeaders?.location)}`;
   const known = OF_STATUS[responseStatus];
   if (known) return `${begin} ${known}`;
   if (responseStatus >= 500) return `${begin} The receiver failed on this request: check its log.`;
   if (validPassed === false)
     return `${begin} The receiver rejected the case valid too: fix that first, then check again.`;
-  return `${begin} ${REFUSED[name] ?? ''}`;
+  const isPage = responseHeaders?.['content-type']?.startsWith('text/html');
+  const inFront = responseStatus === 401 ? isPage && LOGIN : name === 'valid' && IN_FRONT[responseStatus];
+  return [begin, inFront, REFUSED[name]].filter(Boolean).join(' ');
 }
+
+function redirected(location = ''): string {
+  if (location.endsWith('/')) {
+    return "Deliveries follow no redirect: register the URL with its final slash, or accept it without (Django's APPEND_SLASH, Flask's strict_slashes).";
+  }
+  return `Deliveries follow no redirect: register the final URL, or respond to POST there without a redirect. ${LOGIN}`;
+}
+
+const LOGIN =
+  'If a login page responded, exempt the route from authentication (Django: no @login_required; Rails: skip_before_action; Laravel: no auth middleware; Spring: permitAll()); the signature takes its place.';
+
+/** What may have rejected the request before the receiver's own code ran, by status. */
+const IN_FRONT: Readonly<Record<number, string>> = {
+  400: 'If a CSRF or antiforgery check responded, exempt the route (ASP.NET: [IgnoreAntiforgeryToken]; Flask-WTF: @csrf.exempt). If your code responded:',
+  403: 'If a CSRF check or a firewall responded, exempt the route (Django: @csrf_exempt; Spring: csrf.ignoringRequestMatchers and permitAll(); Sinatra: disable :protection; Hono: no csrf()), and allow the addresses that deliveries come from (GET /meta). If your code responded:',
+  422: 'If a CSRF check responded, exempt the route (Rails: skip_forgery_protection); if a validator did, read the raw body instead of a model (FastAPI: await request.body()). If your code responded:',
+};
 
 const RAW_BYTES =
   'Compute HMAC-SHA256 over t, a dot and the body exactly as received, before any JSON parser: reserialised JSON has different bytes.';
@@ -76,10 +95,11 @@ const ACCEPTED: Partial<Record<CheckCase, string>> = {
 /** Statuses whose meaning does not depend on the case. */
 const OF_STATUS: Readonly<Record<number, string>> = {
   404: 'The path of the URL does not exist at the receiver: correct the URL, or add the route.',
-  405: 'The path does not allow POST: add a route for POST.',
+  405: "The path does not allow POST: add a route for POST (Flask: methods=['POST']; Spring: @PostMapping; Next.js: export POST; Hono: app.post).",
   410: '410 means that the endpoint is gone: a delivery with this response disables the endpoint. Respond with 2xx.',
-  413: 'The receiver allows only smaller bodies: raise its limit.',
-  415: 'The receiver does not accept Content-Type: application/json; accept it.',
+  413: 'The receiver or a proxy allows only smaller bodies: raise the limit, such as client_max_body_size of nginx.',
+  415: 'The receiver does not accept Content-Type: application/json: accept it (Spring: consumes; ASP.NET: [Consumes]; Fastify: addContentTypeParser).',
+  419: "Laravel's CSRF check rejected the request: put the route into routes/api.php, or exempt it in bootstrap/app.php by validateCsrfTokens(except: ['hooks']).",
   429: 'The receiver limits the rate of requests: raise the limit for the addresses that deliveries come from (GET /meta).',
 };
 
