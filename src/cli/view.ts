@@ -160,3 +160,10 @@ function pad(text: string, width: number): string {
 export function outcomeOf({ responseStatus, error }: { responseStatus: number | null; error: string | null }): string {
   return [responseStatus, error === 'status' ? null : error].filter((part) => part !== null).join(' ');
 }
+
+/** The rows of a page, and a note if there are more. @param found one row more than `limit`, if there are more */
+export function pageOf<Found extends { id: string }>(found: readonly Found[], limit: number) {
+  const shown = found.slice(0, limit);
+  const more = found.length > shown.length;
+  return { shown, note: more ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined };
+}

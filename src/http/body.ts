@@ -127,6 +127,7 @@ export function examineStructure(text: string, maxMembers: number): Excess | 're
   /** The names of each open object; null for an array. */
   const open: (Set<string> | null)[] = [];
   let members = 0;
+  let strings = 0;
   let outermost: string | undefined;
   const excess = (of: Excess['of']): Excess => {
     return { of, names: open[0] ? [...open[0]] : null, within: open.length > 1 ? outermost : undefined };
@@ -134,6 +135,8 @@ export function examineStructure(text: string, maxMembers: number): Excess | 're
   for (const [token, quoted, colon] of text.matchAll(TOKENS)) {
     const names = open.at(-1);
     if (quoted !== undefined) {
+      // JSON has at most a name and a value for each member, and one value more. 64 KiB of quotes would cost 3 ms.
+      if (++strings > 2 * maxMembers + 1) return undefined;
       if (colon === undefined) continue;
       const name = nameOf(quoted);
       if (names?.has(name)) return 'repeated_name';

@@ -143,6 +143,14 @@ describe('examineStructure', () => {
     expect(examineStructure(`[${nested(MAX_DEPTH - 1)},${nested(MAX_DEPTH - 1)}]`, 100)).toBeUndefined();
   });
 
+  it('stops at more strings than JSON with so many members can have', () => {
+    const deep = '['.repeat(MAX_DEPTH + 1);
+    expect(examineStructure(`${'""'.repeat(11)}${deep}`, 5)).toMatchObject({ of: 'depth' });
+    expect(examineStructure(`${'""'.repeat(12)}${deep}`, 5)).toBeUndefined();
+    const most = JSON.stringify({ a: 'x', b: ['x', 'x', 'x', 'x'] });
+    expect(examineStructure(most.replace('}', `,"c":${deep}`), 6)).toMatchObject({ of: 'depth' });
+  });
+
   it('terminates for any text, JSON or not', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', ' ') });
     fc.assert(fc.property(text, (any) => ['undefined', 'string', 'object'].includes(typeof examineStructure(any, 5))));

@@ -69,7 +69,7 @@ export interface ReceivedRequest {
 }
 
 /** The longest body of a request that is explained, in characters: a forgery must not cost much. A delivery has 1 KiB. */
-const LONGEST_BODY = 16_384;
+const LONGEST_BODY = 4_096;
 
 /**
  * Names the mistake by which a receiver rejects a request.

@@ -21,7 +21,7 @@ import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase, MAX_CONCURRENCY } from '
 import { readStatement, type Statement } from '../../reports/statement.js';
 import { type Command, type CommandResult, idOf, parseLimit, parseSince, wholeNumber } from '../command.js';
 import { canAsk, confirm, report, waitFor } from '../terminal.js';
-import { outcomeOf, type Table, type View } from '../view.js';
+import { outcomeOf, pageOf, type Table, type View } from '../view.js';
 import { onDatabase, requireTemporalStarted } from '../with-database.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */
@@ -96,12 +96,12 @@ const list = onDatabase(async ({ database }, options: ListOptions): Promise<Comm
   if (failing)
     return failingResult(database, await listFailingEndpoints(database, { clientId: client, ...page }), limit);
   const found = await listEndpoints(database, client, page);
-  const shown = found.slice(0, limit);
-  return { json: shown.map(present), text: table(shown), note: nextPage(found, shown) };
+  const { shown, note } = pageOf(found, limit);
+  return { json: shown.map(present), text: table(shown), note };
 });
 
 async function failingResult(db: Database, found: readonly FailingEndpoint[], limit: number): Promise<CommandResult> {
-  const failing = found.slice(0, limit);
+  const { shown: failing, note } = pageOf(found, limit);
   const ids = failing.map(({ id }) => id);
   const endpoints = await readEndpoints(db, ids);
   const rows = failing.flatMap((one) => {
@@ -129,12 +129,8 @@ async function failingResult(db: Database, found: readonly FailingEndpoint[], li
       wraps: ['url'],
       none: 'no endpoint is failing',
     },
-    note: nextPage(found, failing),
+    note,
   };
-}
-
-function nextPage(found: readonly { id: string }[], shown: readonly { id: string }[]): string | undefined {
-  return found.length > shown.length ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined;
 }
 
 const disable = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {

@@ -2,6 +2,7 @@ import { cancelRecovery, listRecoveries, type RecoveryRecord } from '../../deliv
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { presentRecovery } from '../../http/schemas/recovery.js';
 import { type Command, type CommandResult, idOf, parseLimit } from '../command.js';
+import { pageOf } from '../view.js';
 import { onDatabase } from '../with-database.js';
 
 /** `recoveries …`: recoveries of endpoints, which `endpoints recover` starts. */
@@ -32,7 +33,7 @@ const list = onDatabase(async ({ database }, options: ListOptions): Promise<Comm
   // A mistyped id is an error; an empty list means that the endpoint has no recoveries.
   if (endpoint !== undefined) await getEndpoint(database, null, endpoint);
   const found = await listRecoveries(database, endpoint, { before, take: limit + 1 });
-  const shown = found.slice(0, limit);
+  const { shown, note } = pageOf(found, limit);
   return {
     json: shown.map(present),
     text: {
@@ -48,7 +49,7 @@ const list = onDatabase(async ({ database }, options: ListOptions): Promise<Comm
       })),
       none: 'no recoveries',
     },
-    note: found.length > shown.length ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined,
+    note,
   };
 });
 

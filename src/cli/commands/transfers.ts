@@ -20,6 +20,7 @@ import {
   takesReasonCode,
 } from '../../transfers/states.js';
 import { type Command, type CommandResult, idOf, oneOf, parseLimit } from '../command.js';
+import { pageOf } from '../view.js';
 import { onDatabase } from '../with-database.js';
 
 /** `transfers …`: the same changes as the operator's routes. */
@@ -81,7 +82,8 @@ const list = onDatabase(async ({ database }, { status, client, oldest, limit, cu
   const order = oldest ? 'oldest' : 'newest';
   const filters = { status, clientId: client, order, cursor, take: limit + 1 } as const;
   const rows = await listTransfersForOperator(database, filters);
-  const found = rows.slice(0, limit).map(presentOperatorTransfer);
+  const { shown, note } = pageOf(rows, limit);
+  const found = shown.map(presentOperatorTransfer);
   return {
     json: found,
     text: {
@@ -97,7 +99,7 @@ const list = onDatabase(async ({ database }, { status, client, oldest, limit, cu
       wraps: ['to', 'reference'],
       none: 'no transfers',
     },
-    note: rows.length > limit ? `there are more; next page: --cursor ${found.at(-1)?.id}` : undefined,
+    note,
   };
 });
 
