@@ -1,4 +1,4 @@
-// `npm run screenshots`: starts the service on free ports, makes one event with a receiver that accepts it and one that
+// `npm run screenshots`: starts the service on free ports, makes events with a receiver that accepts them and one that
 // fails, and takes the pictures of docs/images in the browser. CHROMIUM names another browser than Debian's.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -46,6 +46,14 @@ async function makeEvent(client) {
     const url = `http://${host}:${receiver.address().port}/${name.toLowerCase()}`;
     await client.webhookEndpoints.register({ url, description: name, secret: 'a-secret-of-the-pictures' });
   }
+  const simulated = ['COMPLETE', 'FAIL-ACCOUNT_CLOSED', 'COMPLETE', 'CANCEL', 'COMPLETE', 'RETURN-NAME_MISMATCH'];
+  for (const [i, outcome] of simulated.entries()) {
+    await client.transfers.create({
+      amount: { value: 98_000 + 12_345 * i, currency: 'EUR' },
+      destination: { name: 'Grace Hopper', account: `SANDBOX-${outcome}` },
+      reference: `Payroll ${41 + i}`,
+    });
+  }
   const { id } = await client.transfers.create({
     amount: { value: 1250, currency: 'EUR' },
     destination: { name: 'Ada Lovelace', account: 'DE89370400440532013000' },
@@ -53,14 +61,15 @@ async function makeEvent(client) {
   });
   await client.sandbox.setTransferStatus(id, { status: 'PROCESSING' });
   const { data } = await client.events.list({ transfer_id: id }).page();
-  const deliveries = async () => (await client.events.listDeliveries(data[0].id).page()).data;
-  while (
-    (await deliveries())
-      .map(({ attempt_count }) => attempt_count)
-      .sort()
-      .join() !== '1,2'
-  )
-    await sleep(100);
+  const isDone = async () => {
+    const transfers = (await client.transfers.list().page()).data;
+    const deliveries = (await client.events.listDeliveries(data[0].id).page()).data;
+    const attempts = deliveries.map(({ attempt_count }) => attempt_count).sort();
+    return attempts.join() === '1,2' && transfers.every(({ status }) => !['CREATED', 'SENT'].includes(status));
+  };
+  while (!(await isDone())) await sleep(100);
+  // Workers write their counts of attempts every 2 s.
+  await sleep(5000);
   return data[0];
 }
 
@@ -70,11 +79,17 @@ async function pictureConsole(page, { base_url, client_id, client_secret }, { id
   await page.getByLabel('Client secret').fill(client_secret);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL((url) => !url.pathname.startsWith('/console/sign-in'));
+  await page.goto(`${base_url}/console`);
+  await page.screenshot({ path: image('console-overview') });
+  await page.goto(`${base_url}/console/transfers`);
+  await page.screenshot({ path: image('console-transfers') });
   await page.goto(`${base_url}/console/events/${id}`);
   await page.screenshot({ path: image('console-event') });
 }
 
 async function pictureWorkflow(page, { temporal_ui_url, temporal_namespace }, { id }) {
+  // Its first page takes long on a busy machine.
+  page.setDefaultTimeout(180_000);
   await page.goto(`${temporal_ui_url}/namespaces/${temporal_namespace}/workflows/${id}`);
   await page.getByText('User Metadata').click();
   await page.getByText('waits 5m').locator('visible=true').first().waitFor();
