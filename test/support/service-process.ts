@@ -36,10 +36,18 @@ const ENV = {
   ...{ LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' },
 };
 
-/** Starts the service as `npm start` does. Resolves when it is ready and connected to Temporal. */
-export async function startService(localDir: string, env: Record<string, string> = {}): Promise<ServiceProcess> {
+/**
+ * Starts the service as `npm start` does. Resolves when it is ready and connected to Temporal.
+ * @param root where it is built; default: here
+ */
+export async function startService(
+  localDir: string,
+  env: Record<string, string> = {},
+  root = '.',
+): Promise<ServiceProcess> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, ['dist/src/main.js'], {
+    cwd: root,
     env: { PATH, HOME, ...ENV, LOCAL_DIR: localDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
