@@ -14,15 +14,14 @@ COPY . .
 RUN npm run prepare \
   && npm prune --omit=dev --omit=optional --omit=peer --ignore-scripts --workspaces=false \
   && node scripts/slim-modules.mjs \
-  && rm -rf dist/bench dist/test dist/.tsbuildinfo \
-  && NODE_OPTIONS=--max-semi-space-size=8 node scripts/fill-compile-cache.mjs
+  && rm -rf dist/bench dist/test dist/.tsbuildinfo
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="transfer-service" \
   org.opencontainers.image.version="1.0.0" \
   org.opencontainers.image.licenses="MIT"
 # Both bound the memory (docs/decisions/0010-keep-optimised-code-and-bound-memory.md): of young objects, and the freed memory that glibc
-# keeps. The compiled code that the build stage left is valid only with the same NODE_OPTIONS.
+# keeps.
 ENV NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=8 MALLOC_ARENA_MAX=2
 WORKDIR /app
 # The CA certificates verify Temporal's certificate. Node.js brings its own for Postgres and receivers.

@@ -1,5 +1,4 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
-import { loadQuickly } from './cli/load-quickly.js';
 import { runCli } from './cli/program.js';
 
 const roles = {
@@ -7,4 +6,4 @@ const roles = {
   api: async () => (await import('./api.js')).runApi,
   worker: async () => (await import('./worker.js')).runWorker,
 };
-process.exitCode = await runCli(process.argv.slice(2), roles, loadQuickly);
+process.exitCode = await runCli(process.argv.slice(2), roles);

@@ -7,15 +7,9 @@ export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>
 /** Each function loads the modules of one role, which the other commands do not need. The entry file passes them. */
 export type RoleLoaders = Readonly<Record<'start' | 'api' | 'worker', () => Promise<Role>>>;
 
-/**
- * Runs a command line of `transfer-service` (without node and script).
- * @param prepare runs before the modules of a command are loaded, unless the command runs the service
- * @returns the exit code
- */
-export async function runCli(args: readonly string[], roles: RoleLoaders, prepare: () => void): Promise<number> {
-  const [first = '--help'] = args;
-  if (!first.startsWith('-') && !(first in roles)) prepare();
-  return run(await createCli(roles, (name) => name === first), args);
+/** Runs a command line of `transfer-service` (without node and script). @returns the exit code */
+export async function runCli(args: readonly string[], roles: RoleLoaders): Promise<number> {
+  return run(await createCli(roles, (name) => name === args[0]), args);
 }
 
 /** Declares the arguments and options of a command, or the commands of a group. */

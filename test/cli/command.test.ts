@@ -1,48 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { parseSince } from '../../src/cli/command.js';
-
-let copy: string;
-
-/** A copy of the built project, whose cache no other test fills. */
-beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), 'load-quickly-'));
-  cpSync('dist', join(copy, 'dist'), { recursive: true, filter: (path) => !path.includes('.compile-cache') });
-  cpSync('package.json', join(copy, 'package.json'));
-  symlinkSync(resolve('node_modules'), join(copy, 'node_modules'));
-});
-
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
-
-const cache = () => join(copy, 'dist/.compile-cache');
-
-/** Node.js's debug log of the compile cache. */
-function run(...args: string[]): string {
-  const env = { PATH: process.env.PATH, LOCAL_DIR: copy, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' };
-  const { stderr } = spawnSync(process.execPath, ['dist/src/cli.js', ...args], {
-    cwd: copy,
-    env: { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
-    encoding: 'utf8',
-  });
-  return stderr;
-}
-
-test('a command reuses the compiled code that an earlier command cached in the built folder', () => {
-  run('clients', 'list');
-  expect(readdirSync(cache())).toHaveLength(1);
-  const lines = run('clients', 'list');
-  expect(lines).toMatch(/wasm-base64.* was accepted/);
-  expect(lines).toContain('Postgres cannot be reached');
-});
-
-test('--help neither reads nor writes compiled code', () => {
-  rmSync(cache(), { recursive: true, force: true });
-  execFileSync(process.execPath, ['dist/src/cli.js', '--help'], { cwd: copy });
-  expect(existsSync(cache())).toBe(false);
-});
 
 it('reads --since as a time or as a duration before now', () => {
   expect(parseSince('2026-11-21T10:00:00Z')).toBe(Date.UTC(2026, 10, 21, 10));

@@ -34,7 +34,7 @@ async function runHere(args: readonly string[], env: Record<string, string>, inp
     stderr: collect('stderr'),
   });
   try {
-    return { code: await runCli(args, roles, () => {}), ...written };
+    return { code: await runCli(args, roles), ...written };
   } finally {
     restore();
   }
