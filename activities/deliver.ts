@@ -5,6 +5,7 @@ import type { AttemptKeys } from '../src/delivery/handover.js';
 import { queueDue, readLease } from '../src/delivery/queue.js';
 import { readDelivery, readProgress } from '../src/delivery/workflow-starter.js';
 import type { Handle } from '../src/platform/database/database.js';
+import { withinShare } from '../src/platform/database/transaction-turns.js';
 import type { Log } from '../src/platform/telemetry/log.js';
 import {
   ATTEMPT_FAILED,
@@ -16,48 +17,43 @@ import {
 
 /** A timer of Temporal may fire a little early on Postgres's clock, ms. */
 const EARLY = 100;
-/** An activity waits this long for a slot, ms. Then it asks again later. */
-const PATIENCE = 1_000;
-/** An attempt in flight at another worker is awaited so long, ms: it takes at most 16 s, and is recorded. */
-const BY_OTHER = 20_000;
+/** How long an activity waits for an attempt in the queue, ms: for its lease, and then, within 16 s, for its record. */
+const ELSEWHERE = { queued: 1_000, leased: 20_000 };
 /** Longest time between two looks for an attempt of another worker, ms. */
 const LONGEST_LOOK = 500;
-/** Activities that wait for a slot at once, of the 200 that this worker runs. */
+/** Activities that wait for an attempt at once, of the 200 that this worker runs. Each client has its share. */
 const WAITING = 66;
 
 /** Creates the activities of the workflow `deliverEvent`. */
 export function createDeliverActivities(
   database: Handle,
-  dispatcher: Pick<Dispatcher, 'avoids' | 'leaseNow' | 'result'>,
+  dispatcher: Pick<Dispatcher, 'make'>,
   log: Log,
 ): DeliverActivities & ReadDeliveriesActivities {
-  let waiting = 0;
+  /** The client of each activity that waits. */
+  const waiting: string[] = [];
 
-  /** Has a queued attempt made: by this process if it has a slot for it in time, or by a worker that has the slots. */
+  /** Has a queued attempt made: by this process, or by whoever has a slot for it. */
   const make = async (attempt: AttemptKeys): Promise<void> => {
-    if (waiting >= WAITING) return;
-    waiting++;
+    const { clientId, deliveryId } = attempt;
+    const held = waiting.filter((id) => id === clientId).length;
+    if (!withinShare(held, 1, WAITING - waiting.length)) return;
+    waiting.push(clientId);
     try {
-      if (dispatcher.avoids(attempt)) {
-        await dispatcher.leaseNow(attempt);
-        await madeByOther(attempt.deliveryId);
-        return;
-      }
-      const made = dispatcher.result(attempt.deliveryId, PATIENCE);
-      await dispatcher.leaseNow(attempt);
-      await made;
+      const job = await dispatcher.make(attempt);
+      await (job ? job.ended.promise : madeElsewhere(deliveryId));
     } finally {
-      waiting--;
+      waiting.splice(waiting.indexOf(clientId), 1);
     }
   };
 
-  /** Waits until another worker has made the attempt: until it is leased, and then while it may be in flight. */
-  const madeByOther = async (deliveryId: string): Promise<void> => {
+  /** Waits until an attempt that was left in the queue is made: until it is leased, and then while it may be in flight. */
+  const madeElsewhere = async (deliveryId: string): Promise<void> => {
     for (let waited = 0, look = 20; ; look = Math.min(2 * look, LONGEST_LOOK)) {
       await sleep(look);
       waited += look;
       const queued = await readLease(database, deliveryId);
-      if (!queued || waited > (queued.isLeased ? BY_OTHER : PATIENCE)) return;
+      if (!queued || waited > (queued.isLeased ? ELSEWHERE.leased : ELSEWHERE.queued)) return;
     }
   };
 

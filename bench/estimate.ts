@@ -16,7 +16,7 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
   const burst = events / FIRST_ATTEMPTS;
   switch (scenario) {
     case 'throughput':
-      return SITE_SECONDS + rounds * 3 * burst;
+      return SITE_SECONDS + rounds * 4 * burst;
     case 'burst':
       // A third of the measurements follow an earlier burst.
       return 2 * SITE_SECONDS + rounds * (4 * burst + 3 * DISCARD_SECONDS);

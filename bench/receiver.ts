@@ -6,8 +6,11 @@ import { answerQuestions } from './questions.js';
 
 // A receiver in its own process: responds at once and stores when each event first arrived at each path.
 
-/** `fail some`: fails the first attempt of one event in sixteen, and does not count it as an arrival. */
-export type Responses = 'accept' | 'fail' | 'fail some';
+/**
+ * `accept in 1 ms`: one millisecond later. `fail some`: fails the first attempt of one event in sixteen, and does not count
+ * it as an arrival.
+ */
+export type Responses = 'accept' | 'accept in 1 ms' | 'fail' | 'fail some';
 export type ReceiverQuestion = { ask: 'port' | 'count' | 'arrivals' } | { ask: 'clear'; responses: Responses };
 
 export interface Arrivals {
@@ -49,7 +52,9 @@ function arrived(head: string, body: Buffer): string {
 
 const server = createServer({ noDelay: true }, (socket) => {
   const messages = new HttpMessages((head, body) => {
-    socket.write(arrived(head, body));
+    const response = arrived(head, body);
+    if (responses === 'accept in 1 ms') setTimeout(() => socket.write(response), 1);
+    else socket.write(response);
   });
   socket.on('data', (chunk) => messages.feed(chunk));
   socket.on('error', () => socket.destroy());

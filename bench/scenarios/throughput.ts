@@ -12,11 +12,12 @@ export async function throughput(bench: Bench): Promise<Outcome> {
   const { rounds, events } = bench.options;
   return withWarmSites(bench, { retriesOnly: { workflows: 'retries-only' } }, ({ retriesOnly: site }) =>
     during(startFloors(site), async (floors) => {
-      const { loop, koa, retriesOnly, keyed } = await inTurn(rounds, progress(bench, 'throughput'), {
+      const { loop, koa, retriesOnly, keyed, delayed } = await inTurn(rounds, progress(bench, 'throughput'), {
         koa: () => floors.koa.round(),
         loop: () => floors.loop.round(),
         retriesOnly: () => measureChanges(site, events),
         keyed: () => measureChanges(site, events, { keyed: true }),
+        delayed: () => measureChanges(site, events, { responses: 'accept in 1 ms' }),
       });
       const loopRates = floorRates(loop);
       const ownCpu = cpuOfEvents(
@@ -29,6 +30,7 @@ export async function throughput(bench: Bench): Promise<Outcome> {
           ...tablesOf('Throughput, at full speed', [
             ['retries-only', retriesOnly],
             ['retries-only, with Idempotency-Key', keyed],
+            ['retries-only, a receiver that responds in 1 ms', delayed],
           ]),
           floorTable('Throughput: floor', [
             ['bare loop (one statement, one POST)', loop],
@@ -54,7 +56,14 @@ export async function throughput(bench: Bench): Promise<Outcome> {
             median(ratios(column(keyed, 'delivered/s'), column(retriesOnly, 'delivered/s'))),
             0.7,
           ),
-          atMost('events lost at full speed', sumOf(column([...retriesOnly, ...keyed], 'lost')), 0),
+          atMost('p50 ms of the delivery at full speed', median(column(retriesOnly, 'p50 ms')), 50),
+          atMost('p50 ms of the delivery to a receiver that responds in 1 ms', median(column(delayed, 'p50 ms')), 150),
+          atLeast(
+            'delivered/s ÷ accepted/s, a receiver that responds in 1 ms',
+            median(ratios(column(delayed, 'delivered/s'), column(delayed, 'accepted/s'))),
+            0.95,
+          ),
+          atMost('events lost at full speed', sumOf(column([...retriesOnly, ...keyed, ...delayed], 'lost')), 0),
         ],
       };
     }),

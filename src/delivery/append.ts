@@ -53,9 +53,9 @@ export function handOverAfterCommit(
   db: Pick<Handle, 'afterCommit'>,
   handover: Pick<Handover, 'committed'>,
   event: QueuedEvent,
-): void {
-  db.afterCommit(() => {
+): Promise<void> | undefined {
+  return db.afterCommit(() => {
     failpoint('after-commit');
-    withoutDeadline(() => handover.committed(event));
+    return withoutDeadline(() => handover.committed(event));
   });
 }

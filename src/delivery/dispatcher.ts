@@ -57,19 +57,45 @@ export interface DispatcherOptions {
   log: Log;
 }
 
+/**
+ * While more attempts than `waiting` wait here, a change is answered when its own have started, at most `longest`, ms,
+ * later: a process takes in no more changes than it delivers. A receiver that has not responded for that time is not
+ * awaited.
+ */
+const INTAKE = { waiting: 30, longest: 250 };
+
 /** A leased attempt in memory. */
-export interface Job {
-  attempt: LeasedAttempt;
-  /** By `performance.now()`, before the statement that leased it. */
-  leasedAt: number;
+export class Job {
+  /** By `performance.now()`, when its slot came. */
+  startedAt: number | undefined;
+  /** Resolves when it starts, or is given back. */
+  readonly started = Promise.withResolvers<void>();
+  /** Resolves with its result; undefined: it was not made here. */
+  readonly ended = Promise.withResolvers<AttemptResult | undefined>();
+
+  constructor(
+    readonly attempt: LeasedAttempt,
+    /** By `performance.now()`, before the statement that leased it. */
+    readonly leasedAt: number,
+  ) {}
+
+  start(): void {
+    this.startedAt = performance.now();
+    this.started.resolve();
+  }
+
+  end(result?: AttemptResult): void {
+    this.started.resolve();
+    this.ended.resolve(result);
+  }
 }
 
 /**
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records
  * them. Attempts reach it in four ways:
  *
- * - By id: an event or a manual retry of this process has been committed, or an activity asks for one attempt, and a
- *   slot is free for it. Attempts that are asked for while a statement runs share the next one.
+ * - By id: an event or a manual retry of this process has been committed, or an activity asks for one attempt. Attempts
+ *   that are asked for while a statement runs share the next one.
  * - Its record leases the next attempt of a delivery that is due at once (`RecordedAttempt.next`).
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
  * - From the queue: each second, and after events that may have queued attempts anywhere, it scans the heads of all
@@ -102,15 +128,17 @@ export interface Job {
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
   readonly #held = new Map<string, Job>();
-  readonly #inFlight = new Set<string>();
-  readonly #waiters = new Map<string, Set<(result: AttemptResult | undefined) => void>>();
+  /** The oldest first. */
+  readonly #inFlight = new Set<Job>();
   /** Endpoints whose lines may have more attempts in the queue. */
   readonly #more = new Map<string, QueuedAt>();
   /** Endpoints whose slots all belong to other workers, with their limits. */
   readonly #notOurs = new LRUCache<string, number>({ max: AVOIDED });
   /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
   readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
-  readonly #byId: Batcher<string, boolean>;
+  readonly #byId: Batcher<string, Job | undefined>;
+  /** Attempts that are being leased by id. */
+  #asked = 0;
   readonly #isStillDue: ReturnType<typeof checkDue>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
@@ -128,7 +156,7 @@ export class Dispatcher implements Handover {
     this.#byId = new Batcher({
       run: async (ids: readonly string[]) => {
         const leased = await this.#take(() => leaseById(db, token, ids));
-        return ids.map((id) => leased.has(id));
+        return ids.map((id) => leased.get(id));
       },
       size: BATCH,
       concurrency: 1,
@@ -176,47 +204,53 @@ export class Dispatcher implements Handover {
     return isNotOurs || this.#isPaused(endpointId);
   }
 
-  committed({ clientId, deliveries }: QueuedEvent): void {
-    for (const delivery of deliveries) this.queued({ clientId, ...delivery });
+  async committed({ clientId, deliveries }: QueuedEvent): Promise<void> {
+    const isAhead = this.#asked + this.options.slots.waiting > INTAKE.waiting;
+    const started = Promise.all(deliveries.map((keys) => this.#startSoon({ clientId, ...keys })));
+    if (isAhead) await Promise.race([started, sleep(INTAKE.longest)]);
   }
 
   queued(attempt: AttemptKeys): void {
-    void this.leaseNow(attempt).catch((error) => this.#report(error, attempt.deliveryId));
+    void this.#startSoon(attempt);
+  }
+
+  /** Leases an attempt by its id, and waits until it starts, unless its receiver is slow. */
+  async #startSoon(keys: AttemptKeys): Promise<void> {
+    try {
+      const job = await this.make(keys);
+      if (!this.#isSlow(keys)) await job?.started.promise;
+    } catch (error) {
+      this.#report(error, keys.deliveryId);
+    }
+  }
+
+  /** Whether an attempt that waits for a slot waits for a slow receiver: its own, or those that have all slots. */
+  #isSlow({ clientId, endpointId }: QueuedAt): boolean {
+    const isFull = this.options.slots.isFull(clientId);
+    for (const { attempt, startedAt = 0 } of this.#inFlight)
+      if (isFull || attempt.endpointId === endpointId) return performance.now() - startedAt > INTAKE.longest;
+    return false;
   }
 
   /**
-   * Leases one attempt by its id if a slot is free for it. If this process avoids the endpoint, other workers are notified.
-   * @returns whether this process makes it now
+   * Leases one attempt by its id if this process expects to make it within a second, and makes it. If it avoids the
+   * endpoint, other workers are notified.
+   * @returns the attempt if this process has it
    */
-  async leaseNow(keys: AttemptKeys): Promise<boolean> {
-    const { deliveryId, clientId, endpointId, maxConcurrency } = keys;
-    const isHeld = this.#held.has(deliveryId);
-    const isFree = !isHeld && !this.#stopped && !this.avoids(keys);
-    if (isFree && this.options.slots.isFree(clientId, endpointId, maxConcurrency)) return this.#byId.run(deliveryId);
+  async make(keys: AttemptKeys): Promise<Job | undefined> {
+    const { deliveryId } = keys;
+    const held = this.#held.get(deliveryId);
+    const isFree = !held && !this.#stopped && !this.avoids(keys);
+    if (isFree && this.#allowance(keys) > 0) {
+      this.#asked++;
+      try {
+        return await this.#byId.run(deliveryId);
+      } finally {
+        this.#asked--;
+      }
+    }
     this.leaveQueued(keys);
-    return isHeld;
-  }
-
-  /**
-   * Waits for the result of an attempt in this process.
-   * @param patience ms for which it waits until the attempt starts
-   * @returns undefined if it was not made here in that time
-   */
-  result(deliveryId: string, patience: number): Promise<AttemptResult | undefined> {
-    return new Promise((resolve) => {
-      const waiters = this.#waiters.get(deliveryId) ?? new Set();
-      this.#waiters.set(deliveryId, waiters);
-      const end = (result: AttemptResult | undefined) => {
-        clearTimeout(timer);
-        waiters.delete(end);
-        if (waiters.size === 0) this.#waiters.delete(deliveryId);
-        resolve(result);
-      };
-      const timer = setTimeout(() => {
-        if (!this.#inFlight.has(deliveryId)) end(undefined);
-      }, patience);
-      waiters.add(end);
-    });
+    return held;
   }
 
   /** Starts the attempts that have a slot. */
@@ -255,7 +289,8 @@ export class Dispatcher implements Handover {
       release();
     };
     const isLate = () => performance.now() - leasedAt > GIVEN_BACK_AFTER;
-    this.#inFlight.add(deliveryId);
+    job.start();
+    this.#inFlight.add(job);
     let result: AttemptResult | undefined;
     try {
       const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
@@ -272,18 +307,18 @@ export class Dispatcher implements Handover {
       }
       this.#report(error, deliveryId);
     } finally {
-      this.#inFlight.delete(deliveryId);
+      this.#inFlight.delete(job);
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
       const { number = 0, next, leasedUntil } = result?.recorded ?? {};
       if (next && leasedUntil) {
         const again = { line: 'fresh', number: number + 1, trigger: next, leasedUntil } as const;
-        this.#keep({ attempt: { ...attempt, ...again }, leasedAt: sentAt ?? leasedAt });
+        this.#keep(new Job({ ...attempt, ...again }, sentAt ?? leasedAt));
       }
       // It was recorded before, perhaps by this process with a response that was lost, which leased the next one here.
-      if (result && !result.recorded) this.#giveBack([{ ...job, attempt: { ...attempt, leasedUntil: null } }]);
+      if (result && !result.recorded) this.#giveBack([new Job({ ...attempt, leasedUntil: null }, leasedAt)]);
       release();
       if (next) this.pump();
-      for (const end of this.#waiters.get(deliveryId) ?? []) end(result);
+      job.end(result);
     }
   }
 
@@ -300,21 +335,28 @@ export class Dispatcher implements Handover {
     slots.enqueue(clientId, endpointId, line, job, leasedAt, maxConcurrency);
   }
 
-  /** Keeps what `lease` leases. @returns the ids of the deliveries */
-  async #take(lease: () => Promise<readonly LeasedRow[]>): Promise<Set<string>> {
+  /** Keeps what `lease` leases. @returns what this process makes of it, by the ids of the deliveries */
+  async #take(lease: () => Promise<readonly LeasedRow[]>): Promise<Map<string, Job>> {
     const leasedAt = performance.now();
     const rows = await lease();
     if (rows.length > 0) failpoint('after-lease');
+    const taken = new Map<string, Job>();
     const stale: string[] = [];
     for (const { isDue, ...attempt } of rows) {
       // Its lease ended while it waited for its record. It is still made here, once.
-      if (this.#held.has(attempt.deliveryId)) continue;
-      if (isDue) this.#keep({ attempt, leasedAt });
-      else stale.push(attempt.deliveryId);
+      const held = this.#held.get(attempt.deliveryId);
+      const job = held ?? new Job(attempt, leasedAt);
+      taken.set(attempt.deliveryId, job);
+      if (held) continue;
+      if (isDue) this.#keep(job);
+      else {
+        job.end();
+        stale.push(attempt.deliveryId);
+      }
     }
     this.pump();
     if (stale.length > 0) await dropStale(this.options.db, this.options.token, stale);
-    return new Set(rows.map(({ deliveryId }) => deliveryId));
+    return taken;
   }
 
   #expectMore(at: QueuedAt): void {
@@ -397,12 +439,11 @@ export class Dispatcher implements Handover {
   }
 
   async #leaseOf(endpoints: readonly QueuedAt[]): Promise<{ leased: number; asked: number }> {
-    const { db, token, slots, workers, perEndpoint } = this.options;
+    const { db, token, slots } = this.options;
     const some = endpoints.slice(0, BATCH);
-    const allowances = some.map(({ clientId, endpointId, maxConcurrency }) => {
-      this.#more.delete(endpointId);
-      const expected = 2 * workers.of(endpointId, maxConcurrency ?? perEndpoint);
-      return { endpointId, attempts: slots.allowance(clientId, endpointId) ?? expected };
+    const allowances = some.map((at) => {
+      this.#more.delete(at.endpointId);
+      return { endpointId: at.endpointId, attempts: this.#allowance(at) };
     });
     const request = { token, allowances, limit: Math.min(BATCH, slots.room) };
     const leased = await this.#take(async () => {
@@ -412,6 +453,12 @@ export class Dispatcher implements Handover {
     });
     const asked = allowances.reduce((sum, { attempts }) => sum + attempts, 0);
     return { leased: leased.size, asked: Math.min(asked, request.limit) };
+  }
+
+  /** How many attempts this process takes of an endpoint. */
+  #allowance({ clientId, endpointId, maxConcurrency }: QueuedAt): number {
+    const { slots, workers, perEndpoint } = this.options;
+    return slots.allowance(clientId, endpointId) ?? 2 * workers.of(endpointId, maxConcurrency ?? perEndpoint);
   }
 
   /** How many attempts this process takes of each endpoint that it knows. */
@@ -432,6 +479,7 @@ export class Dispatcher implements Handover {
     for (const job of jobs) {
       const { deliveryId } = job.attempt;
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
+      job.end();
     }
     const isFirst = this.#returned.length === 0;
     this.#returned.push(...jobs);

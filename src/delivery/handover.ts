@@ -44,8 +44,11 @@ export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId'>
 export interface Handover {
   /** The ladder with which deliveries start, ms. Each keeps it. */
   readonly retryDelays: readonly number[];
-  /** Called after the commit of an event. It neither throws nor waits. */
-  committed(event: QueuedEvent): void;
+  /**
+   * Called after the commit of an event. It never fails. Where attempts of this process wait, the promise resolves when
+   * those of this event have started, or wait for their receiver.
+   */
+  committed(event: QueuedEvent): Promise<void> | undefined;
   /** Called after the commit of a manual retry. It neither throws nor waits. */
   queued(attempt: AttemptKeys): void;
 }

@@ -31,7 +31,10 @@ export function notifyHandover(
   const wakeUps = sendWakeUps(database, log);
   return {
     retryDelays,
-    committed: ({ clientId, deliveries }) => wakeUps.send(deliveries.map((delivery) => ({ clientId, ...delivery }))),
+    committed({ clientId, deliveries }) {
+      wakeUps.send(deliveries.map((delivery) => ({ clientId, ...delivery })));
+      return undefined;
+    },
     queued: (attempt) => wakeUps.send([attempt]),
     flush: () => wakeUps.flush(),
   };

@@ -50,6 +50,7 @@ export function retryDelivery(
     tx.afterCommit(() => {
       failpoint('after-retry-queued');
       withoutDeadline(() => handover.queued({ deliveryId, clientId: owner, endpointId, maxConcurrency }));
+      return undefined;
     });
   });
 }

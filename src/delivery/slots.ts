@@ -117,15 +117,9 @@ export class Slots<Job> {
     }
   }
 
-  /** Whether a job of this endpoint would start at once. @param max as in `enqueue` */
-  isFree(clientId: string, endpointId: string, max: number | null = null): boolean {
-    const client = this.#clients.get(clientId);
-    const endpoint = client?.endpoints.get(endpointId);
-    return (
-      this.#hasSlot(client ?? { active: 0 }) &&
-      (!endpoint || (this.#isFree(endpoint) && waitingAt(endpoint) === 0)) &&
-      (endpoint !== undefined || this.share.of(endpointId, max ?? this.limits.perEndpoint) > 0)
-    );
+  /** Whether there is no slot for a job of this client, whatever its endpoint. */
+  isFull(clientId: string): boolean {
+    return !this.#hasSlot(this.#clients.get(clientId) ?? { active: 0 });
   }
 
   /** The next job that has a slot. It holds the slot until `release`. Undefined when no waiting job has a slot. */

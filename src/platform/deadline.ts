@@ -69,9 +69,14 @@ export function withoutDeadline<T>(work: () => T): T {
   return deadlines.exit(work);
 }
 
+/** Time until the deadline of the present request, ms; infinite without one. */
+export function timeLeft(): number {
+  return (deadlines.getStore() ?? Number.POSITIVE_INFINITY) - performance.now();
+}
+
 /** @throws DeadlinePassed */
 export function throwIfLate(): void {
-  if (performance.now() >= (deadlines.getStore() ?? Number.POSITIVE_INFINITY)) {
+  if (timeLeft() <= 0) {
     throw new DeadlinePassed('the request was answered before its transaction could be committed');
   }
 }

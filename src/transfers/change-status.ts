@@ -7,6 +7,7 @@ import { Batcher } from '../platform/database/batcher.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
+import { timeLeft } from '../platform/deadline.js';
 import { NOW, newIdSql } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { currentTraceparent } from '../platform/telemetry/traces.js';
@@ -32,18 +33,20 @@ export async function changeStatus(
   const traceparent = currentTraceparent();
   const row = await run(db, handover, { request, allowed, content, traceparent });
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
-  const { changed, event } = row;
-  if (!changed || !event) throw refused(row.seen, status, allowed);
-  handOverAfterCommit(db, handover, { ...event, clientId: changed.clientId });
+  const { changed, started } = row;
+  if (!changed) throw refused(row.seen, status, allowed);
+  // The change is committed: near its deadline, the request waits for nothing more.
+  if (timeLeft() > IN_TIME) await started;
   return toTransfer(changed);
 }
 
+const IN_TIME = 1_000;
 const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
 /** Longer than a statement takes at full speed, ms. */
 const GATHER = 20;
 
-type ChangeBatcher = Batcher<Change, ChangedRow | undefined>;
+type ChangeBatcher = Batcher<Change, HandedOver | undefined>;
 /** By pool, since a client's request has a database of its own on the same pool; by transaction where requests share it. */
 const batchers = new WeakMap<object, WeakMap<Handover, ChangeBatcher>>();
 
@@ -56,8 +59,8 @@ function batcherOf(db: Handle | Database, handover: Handover): ChangeBatcher | u
   batchers.set(key, known);
   const batcher =
     known.get(handover) ??
-    new Batcher<Change, ChangedRow | undefined>({
-      run: (changes) => changeAll(db, handover, changes),
+    new Batcher<Change, HandedOver | undefined>({
+      run: async (changes) => handOver(db, handover, await changeAll(db, handover, changes)),
       size: BATCH,
       ...(isPool
         ? { concurrency: BATCHES_AT_ONCE, gather: GATHER, wait: db.limits.wait }
@@ -67,13 +70,26 @@ function batcherOf(db: Handle | Database, handover: Handover): ChangeBatcher | u
   return batcher;
 }
 
-async function run(db: Handle | Database, handover: Handover, change: Change): Promise<ChangedRow | undefined> {
+async function run(db: Handle | Database, handover: Handover, change: Change): Promise<HandedOver | undefined> {
   const { sandboxStep } = change.request;
-  if (sandboxStep) return changeByStep(db, handover, change, sandboxStep);
-  const batcher = batcherOf(db, handover);
+  const batcher = sandboxStep ? undefined : batcherOf(db, handover);
   if (batcher) return batcher.run(change);
-  const [row] = await changeAll(db, handover, [change]);
-  return row;
+  const rows = sandboxStep
+    ? [await changeByStep(db, handover, change, sandboxStep)]
+    : await changeAll(db, handover, [change]);
+  return handOver(db, handover, rows)[0];
+}
+
+/** A changed row, and when the change may be answered: see `Handover.committed`. */
+type HandedOver = ChangedRow & { started: Promise<void> | undefined };
+
+/** Hands the events of a statement over together, so that the attempts share a lease. */
+function handOver(db: Handle, handover: Handover, rows: readonly (ChangedRow | undefined)[]) {
+  return rows.map((row): HandedOver | undefined => {
+    if (!row?.changed || !row.event) return row && { ...row, started: undefined };
+    const event = { ...row.event, clientId: row.changed.clientId };
+    return { ...row, started: handOverAfterCommit(db, handover, event) };
+  });
 }
 
 function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly TransferStatus[]): Refusal {

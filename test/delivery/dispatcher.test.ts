@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type pg from 'pg';
+import type { Dispatcher } from '../../src/delivery/dispatcher.js';
 import type { QueuedAt } from '../../src/delivery/handover.js';
 import { Recorder } from '../../src/delivery/record.js';
 import { newId } from '../../src/platform/ids.js';
@@ -32,6 +33,7 @@ const keysOf = ({ clientId, deliveries }: Awaited<ReturnType<typeof commitEvent>
   return { clientId, deliveryId, endpointId, maxConcurrency };
 };
 
+const resultOf = async (job: ReturnType<Dispatcher['make']>) => (await job)?.ended.promise;
 const isScan = (text: string) => text.includes('recursive heads');
 
 describe('the first attempts of an event of this process', () => {
@@ -80,6 +82,41 @@ describe('the first attempts of an event of this process', () => {
     release();
     const { outbox, deliveries } = await dispatchers.settled(eventId);
     expect([outbox, ...deliveries.map(({ status }) => status).sort()]).toEqual(['start', 'pending', 'succeeded']);
+  });
+});
+
+// At full speed in one process, changes were taken in faster than delivered: half a second from response to arrival.
+describe('a change that is made while many attempts wait', () => {
+  /** A process in which 40 attempts wait for a receiver that hangs. */
+  async function busy() {
+    const { sender, release } = heldSender();
+    const opened = dispatchers.open(sender, { limits: { perEndpoint: 20 } });
+    const [event] = await commitEvents(db, 60);
+    opened.dispatcher.expect(keysOf(event!));
+    await waitFor('the attempts that wait', () => opened.slots.waiting === 40);
+    return { ...opened, sender, release, event: event! };
+  }
+
+  it('is answered when its own attempts have started', async () => {
+    const { dispatcher, sender, release } = await busy();
+    const event = await commitEvent(db);
+    await dispatcher.committed(event);
+    expect(sender.sent.at(-1)).toMatchObject({ body: event.body });
+    release();
+  });
+
+  it('is answered at once where they wait for a receiver that hangs', async () => {
+    const { dispatcher, event, release } = await busy();
+    const took: number[] = [];
+    await sleep(250);
+    for (let i = 0; i < 5; i++) {
+      const one = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
+      const begun = performance.now();
+      await dispatcher.committed(one);
+      took.push(performance.now() - begun);
+    }
+    expect(Math.min(...took)).toBeLessThan(200);
+    release();
   });
 });
 
@@ -171,7 +208,7 @@ describe('an attempt that fails', () => {
     expect(handedOn).toMatchObject(handedOn.map(() => ({ clientId, endpointId })));
     expect(sender.sent).toHaveLength(0);
     texts.length = 0;
-    expect(await dispatcher.leaseNow(keysOf(events[1]!))).toBe(false);
+    expect(await dispatcher.make(keysOf(events[1]!))).toBeUndefined();
     dispatcher.poll();
     await sleep(100);
     expect(texts.filter(isLeaseStatement)).toHaveLength(1);
@@ -237,7 +274,7 @@ describe('an endpoint whose slots all belong to other workers', () => {
     const { dispatcher, commit, handedOn, sender } = withoutShare();
     const { clientId, endpointId, keys } = await limited();
     const expected = { clientId, endpointId, maxConcurrency: 1 };
-    expect(await dispatcher.leaseNow(keys)).toBe(false);
+    expect(await dispatcher.make(keys)).toBeUndefined();
     expect(handedOn).toMatchObject([expected]);
     await commit({ clientId, endpoints: 0 });
     await waitFor('the attempt of its event to be handed on', () => handedOn.length >= 2);
@@ -376,47 +413,45 @@ describe('an attempt that is leased by id', () => {
     const { dispatcher } = dispatchers.open(fakeSender(() => refusedBy(503)));
     const event = await commitEvent(db, { retryDelays: [300_000] });
     const keys = keysOf(event);
-    const result = dispatcher.result(keys.deliveryId, 60_000);
-    expect(await dispatcher.leaseNow(keys)).toBe(true);
     const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', next: null };
-    expect(await result).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
+    expect(await resultOf(dispatcher.make(keys))).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
   });
 
   it('is not made here if another process has leased it', async () => {
     const sender = fakeSender();
     const { dispatcher } = dispatchers.open(sender);
-    const keys = keysOf(await commitEvent(db, { token: newId() }));
-    expect(await dispatcher.leaseNow(keys)).toBe(false);
-    expect(await dispatcher.result(keys.deliveryId, 10)).toBeUndefined();
+    expect(await dispatcher.make(keysOf(await commitEvent(db, { token: newId() })))).toBeUndefined();
     expect(sender.sent).toEqual([]);
   });
 
-  it('stays in the queue while no slot is free, and is made when one is', async () => {
+  it('waits here for a slot, and stays in the queue behind as many as the endpoint makes in a second', async () => {
     const { sender, release } = heldSender();
-    const { dispatcher, commit } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const { dispatcher, commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
     const first = await commit();
     await waitFor('the first attempt', () => sender.sent.length === 1);
-    const event = await commitEvent(db, { clientId: first.clientId, endpoints: 0 });
-    const asked = performance.now();
-    const result = dispatcher.result(event.deliveries[0]!.deliveryId, 50);
-    expect(await dispatcher.leaseNow(keysOf(event))).toBe(false);
-    expect(await result).toBeUndefined();
-    expect(performance.now() - asked).toBeGreaterThan(40);
+    const events = await commitEvents(db, 3, { clientId: first.clientId, endpoints: 0 });
+    const waiting = events.slice(1).map((event) => resultOf(dispatcher.make(keysOf(event))));
+    await waitFor('two that wait', () => slots.waiting === 2);
+    expect(await dispatcher.make(keysOf(events[0]!))).toBeUndefined();
     release();
-    expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+    expect(await Promise.all(waiting)).toMatchObject([
+      { recorded: { status: 'succeeded' } },
+      { recorded: { status: 'succeeded' } },
+    ]);
+    for (const { eventId } of events)
+      expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
 
-  it('has its result awaited as long as it is in flight', async () => {
+  it('has its result known to everyone who asks for it, as long as it is in flight', async () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender);
     const keys = keysOf(await commitEvent(db));
-    const result = dispatcher.result(keys.deliveryId, 50);
-    await dispatcher.leaseNow(keys);
+    const first = resultOf(dispatcher.make(keys));
     await waitFor('the attempt', () => sender.sent.length === 1);
-    await sleep(80);
-    expect(await dispatcher.leaseNow(keys)).toBe(true);
+    const second = resultOf(dispatcher.make(keys));
     release();
-    expect(await result).toMatchObject({ recorded: { status: 'succeeded' } });
+    expect(await first).toMatchObject({ recorded: { status: 'succeeded' } });
+    expect(await second).toBe(await first);
     expect(sender.sent).toHaveLength(1);
   });
 
@@ -431,9 +466,10 @@ describe('an attempt that is leased by id', () => {
 describe('a dispatcher that stops', () => {
   it('gives waiting attempts back to the queue, and finishes and records attempts in flight', async () => {
     const { sender, release } = heldSender();
-    const { dispatcher, commit } = dispatchers.open(sender, { limits: { perEndpoint: 1, perClient: 1, total: 1 } });
+    const limits = { perEndpoint: 1, perClient: 1, total: 1 };
+    const { dispatcher, commit, slots } = dispatchers.open(sender, { limits });
     const [first, second] = [await commit(), await commit()];
-    await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
+    await waitFor('one attempt in flight and one that waits', () => sender.sent.length === 1 && slots.waiting === 1);
     expect(await rowOf(second.deliveries[0]!.deliveryId)).toMatchObject({ leaseUntil: expect.any(Date) });
     const stopped = dispatcher.stop();
     release();
@@ -469,14 +505,14 @@ describe('a dispatcher that stops', () => {
     await other.query('begin');
     await other.query('select from deliveries where event_id = $1::uuid for no key update', [event.eventId]);
     await expireLeases(db);
-    expect(await dispatcher.leaseNow(keysOf(event))).toBe(true);
+    expect(await dispatcher.make(keysOf(event))).toBeDefined();
     await db.untilBlocked();
     const stopped = dispatcher.stop().then(ended);
     const later = fakeSender();
     const second = dispatchers.open(later).dispatcher;
     for (let i = 0; i < 10; i++) {
       second.poll();
-      await second.leaseNow(keysOf(event));
+      await second.make(keysOf(event));
     }
     expect([later.sent, ended.mock.calls]).toEqual([[], []]);
     await other.query('commit');

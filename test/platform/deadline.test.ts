@@ -65,6 +65,7 @@ test('delivering an event is not bound by the deadline of the request that made 
   let delivered: Promise<unknown> = Promise.resolve();
   const committed = () => {
     delivered = late.then(() => database.transaction((tx) => tx.query('select 42 as answer', [])));
+    return undefined;
   };
   const event = { eventId: 'e', body: '{}', traceparent: null, clientId: 'c', deliveries: [] };
   const request = withDeadline(100, async () => {

@@ -61,8 +61,11 @@ export interface Handle {
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Several requests share the transaction, and their statements of one kind. */
   isShared?: true;
-  /** Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. */
-  afterCommit(callback: () => void): void;
+  /**
+   * Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. What it returns
+   * is awaited before `transaction` returns, or by the caller.
+   */
+  afterCommit(callback: () => Promise<void> | undefined): Promise<void> | undefined;
 }
 
 export interface Database extends Handle {
@@ -120,7 +123,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     (client?: string): Database['transaction'] =>
     async (work) => {
       throwIfLate();
-      const committed: (() => void)[] = [];
+      const committed: (() => Promise<void> | undefined)[] = [];
       const run = (maxWait: number) =>
         prisma.$transaction(
           async (tx) => {
@@ -132,7 +135,10 @@ export function openDatabase(options: DatabaseOptions): Database {
                 names.add(text);
                 return query(text, values);
               },
-              afterCommit: (callback) => committed.push(callback),
+              afterCommit(callback) {
+                committed.push(callback);
+                return undefined;
+              },
             });
             throwIfLate();
             failpoint('before-commit');
@@ -141,7 +147,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           { maxWait, timeout: 15_000 },
         );
       const result = await turns.runInTurn(run, client);
-      for (const callback of committed) callback();
+      await Promise.all(committed.map((callback) => callback()));
       return result;
     };
   return {

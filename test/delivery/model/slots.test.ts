@@ -83,12 +83,9 @@ class Reference {
         this.shares.set(endpoint, number % 4);
         this.slots.refresh();
         return;
-      case 'ask': {
-        const max = this.has(endpoint) ? this.maxOf(endpoint) : LIMITS.perEndpoint;
-        const isIdle = this.waiting.every((job) => job.endpoint !== endpoint);
-        expect(this.slots.isFree(client, endpoint)).toBe(isIdle && this.isFree({ client, endpoint }, max));
+      case 'ask':
+        expect(this.slots.isFull(client)).toBe(!this.hasSlot(client));
         return;
-      }
       case 'tick':
         this.slots.tick();
     }
@@ -164,18 +161,14 @@ class Reference {
   }
 
   isFree({ client, endpoint }: Pick<Job, 'client' | 'endpoint'>, max: number): boolean {
-    const ofClient = this.active.filter((job) => job.client === client).length;
     const ofEndpoint = this.active.filter((job) => job.endpoint === endpoint).length;
-    return (
-      ofEndpoint < Math.min(max, this.shares.get(endpoint) ?? max) &&
-      ofClient < LIMITS.perClient &&
-      // A client has no more than is left, so that one without an attempt in flight finds a slot.
-      ofClient < LIMITS.total - this.active.length
-    );
+    return ofEndpoint < Math.min(max, this.shares.get(endpoint) ?? max) && this.hasSlot(client);
   }
 
-  has(endpoint: string): boolean {
-    return [...this.waiting, ...this.active].some((job) => job.endpoint === endpoint);
+  /** A client has no more than is left, so that one without an attempt in flight finds a slot. */
+  hasSlot(client: string): boolean {
+    const ofClient = this.active.filter((job) => job.client === client).length;
+    return ofClient < LIMITS.perClient && ofClient < LIMITS.total - this.active.length;
   }
 
   maxOf(endpoint: string): number {

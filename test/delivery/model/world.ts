@@ -341,8 +341,9 @@ export class World {
     let event: QueuedEvent | undefined;
     const handover = {
       retryDelays: ladder,
-      committed: (committed: QueuedEvent) => {
+      committed(committed: QueuedEvent) {
         event = committed;
+        return undefined;
       },
       queued: () => undefined,
     };
