@@ -19,7 +19,7 @@ import {
   readDeliveryTimeline,
   readEventTimeline,
 } from '../../src/reports/read-events.js';
-import { listTransfers, listTransfersForOperator } from '../../src/transfers/read-transfers.js';
+import { listTransfers } from '../../src/transfers/read-transfers.js';
 import { TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import type { Filled } from './fill.js';
 
@@ -54,16 +54,17 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     ask(`events, ${whose}`, (h) => listEvents(h, client, first));
     ask(`events, ${whose}, deep`, (h) => listEvents(h, client, { before: deep, take }));
     ask(`events, ${whose}, type, a day`, (h) => listEvents(h, client, { type, ...range }));
-    ask(`transfers, ${whose}`, (h) => listTransfers(h, client, first));
-    ask(`transfers, ${whose}, deep`, (h) => listTransfers(h, client, { before: deep, take }));
-    ask(`transfers, ${whose}, status`, (h) => listTransfers(h, client, { status: 'SENT', ...first }));
-    ask(`transfers, ${whose}, status nobody has`, (h) => listTransfers(h, client, { status: 'RETURNED', ...first }));
-    ask(`transfers, ${whose}, status, a day`, (h) => listTransfers(h, client, { status: 'SENT', ...range }));
-    ask(`transfers, ${whose}, reference`, (h) => listTransfers(h, client, { reference: 'Invoice 1', ...first }));
+    const own = { clientId: client, order: 'newest' } as const;
+    ask(`transfers, ${whose}`, (h) => listTransfers(h, { ...own, take }));
+    ask(`transfers, ${whose}, deep`, (h) => listTransfers(h, { ...own, cursor: deep, take }));
+    ask(`transfers, ${whose}, status`, (h) => listTransfers(h, { ...own, status: 'SENT', ...first }));
+    ask(`transfers, ${whose}, status nobody has`, (h) => listTransfers(h, { ...own, status: 'RETURNED', ...first }));
+    ask(`transfers, ${whose}, status, a day`, (h) => listTransfers(h, { ...own, status: 'SENT', ...range }));
+    ask(`transfers, ${whose}, reference`, (h) => listTransfers(h, { ...own, reference: 'Invoice 1', ...first }));
     ask(`transfers, ${whose}, reference, status`, (h) =>
-      listTransfers(h, client, { reference: 'Invoice 1', status: 'SENT', ...first }),
+      listTransfers(h, { ...own, reference: 'Invoice 1', status: 'SENT', ...first }),
     );
-    ask(`transfers, ${whose}, a day`, (h) => listTransfers(h, client, range));
+    ask(`transfers, ${whose}, a day`, (h) => listTransfers(h, { ...own, ...range }));
   }
   ask('events, transfer', (h) => listEvents(h, bigClient, { transferId, ...first }));
   ask('event', (h) => getEvent(h, bigClient, event?.id ?? ''));
@@ -95,19 +96,17 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
     }
   }
   for (const order of ['newest', 'oldest'] as const) {
-    const all = { order, take: 26 };
-    ask(`operator: transfers, ${order}`, (h) => listTransfersForOperator(h, all));
-    ask(`operator: transfers, ${order}, deep`, (h) => listTransfersForOperator(h, { ...all, cursor: deep }));
-    ask(`operator: transfers, ${order}, client`, (h) => listTransfersForOperator(h, { ...all, clientId: bigClient }));
-    ask(`operator: transfers, ${order}, reference`, (h) => listTransfersForOperator(h, { ...all, reference: 'none' }));
+    const all = { clientId: null, order, take: 26 };
+    ask(`operator: transfers, ${order}`, (h) => listTransfers(h, all));
+    ask(`operator: transfers, ${order}, deep`, (h) => listTransfers(h, { ...all, cursor: deep }));
+    ask(`operator: transfers, ${order}, client`, (h) => listTransfers(h, { ...all, clientId: bigClient }));
+    ask(`operator: transfers, ${order}, reference`, (h) => listTransfers(h, { ...all, reference: 'none' }));
     for (const status of TRANSFER_STATUSES) {
       const of = { ...all, status };
-      ask(`operator: transfers, ${order}, ${status}`, (h) => listTransfersForOperator(h, of));
-      ask(`operator: transfers, ${order}, ${status}, deep`, (h) =>
-        listTransfersForOperator(h, { ...of, cursor: deep }),
-      );
+      ask(`operator: transfers, ${order}, ${status}`, (h) => listTransfers(h, of));
+      ask(`operator: transfers, ${order}, ${status}, deep`, (h) => listTransfers(h, { ...of, cursor: deep }));
       ask(`operator: transfers, ${order}, ${status}, client`, (h) =>
-        listTransfersForOperator(h, { ...of, clientId: smallClient }),
+        listTransfers(h, { ...of, clientId: smallClient }),
       );
     }
   }

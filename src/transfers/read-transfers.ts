@@ -1,61 +1,26 @@
 import type { Handle } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
-import { exactly, type IdRange, idBounds, idsWithin } from '../platform/ids.js';
+import { type IdRange, idBounds } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { UNFINISHED_STATUSES } from './states.js';
-
-export interface TransferFilters extends IdRange {
-  status?: TransferStatus | undefined;
-  reference?: string | undefined;
-  take: number;
-}
-
-/** Lists a client's transfers, newest first. Each way is in the order of one index, which no other has (`exactly`). */
-export async function listTransfers(
-  db: Handle,
-  clientId: string,
-  { status, reference, take, ...range }: TransferFilters,
-): Promise<Transfer[]> {
-  const { transfer } = db.prisma;
-  const id = idsWithin(range);
-  if (reference !== undefined) {
-    const where = {
-      clientId,
-      reference: { gte: reference, lte: reference },
-      id,
-      ...(status !== undefined && { status }),
-    };
-    return transfer.findMany({ where, orderBy: [{ reference: 'asc' }, { id: 'desc' }], take });
-  }
-  if (status !== undefined) {
-    const { gte, lt } = idBounds(range);
-    const rows = await db.query<{ id: string }>(NEWEST_IN_STATUS, [clientId, status, gte, lt, take]);
-    return transfer.findMany({ where: { id: { in: rows.map((row) => row.id) } }, orderBy: { id: 'desc' } });
-  }
-  const where = { clientId: exactly(clientId), id };
-  return transfer.findMany({ where, orderBy: [{ clientId: 'asc' }, { id: 'desc' }], take });
-}
-
-/** Prisma compares no range of an enum. */
-const NEWEST_IN_STATUS = `
-select t.id::text from transfers t
- where t.client_id = $1::uuid and t.status >= $2::transfer_status and t.status <= $2::transfer_status
-   and t.id >= $3::uuid and t.id < $4::uuid
- order by t.status, t.id desc limit $5::int`;
 
 export const LIST_ORDERS = ['newest', 'oldest'] as const;
 export type ListOrder = (typeof LIST_ORDERS)[number];
 
-export interface OperatorFilters extends Omit<TransferFilters, 'before'> {
-  clientId?: string | undefined;
+export interface TransferFilters extends Omit<IdRange, 'before'> {
+  /** Null: of all clients, for the operator. */
+  clientId: string | null;
+  status?: TransferStatus | undefined;
+  reference?: string | undefined;
   order: ListOrder;
   /** The last id of the page before. */
   cursor?: string | undefined;
+  take: number;
 }
 
-/** Lists the transfers of all clients, or of one. */
-export async function listTransfersForOperator(db: Handle, filters: OperatorFilters): Promise<Transfer[]> {
+/** Lists the transfers of one client, or of all. */
+export async function listTransfers(db: Handle, filters: TransferFilters): Promise<Transfer[]> {
   const { text, values } = listStatement(filters);
   const rows = await db.query<{ id: string }>(text, values);
   const where = { id: { in: rows.map(({ id }) => id) } };
@@ -72,7 +37,7 @@ const TYPES = { reference: 'text', status: 'transfer_status', client_id: 'uuid' 
  * clients) has an index of its own. A reference, or a final status, of all clients needs a page of each client: its
  * indexes begin with the client.
  */
-function listStatement({ clientId, status, reference, order, cursor, take, ...range }: OperatorFilters) {
+function listStatement({ clientId, status, reference, order, cursor, take, ...range }: TransferFilters) {
   const isOldest = order === 'oldest';
   // The indexes are in the order (…, id desc): read backwards, the oldest are first.
   const [forward, byTime] = isOldest ? ['desc', 'asc'] : ['asc', 'desc'];
@@ -90,17 +55,17 @@ function listStatement({ clientId, status, reference, order, cursor, take, ...ra
   };
   const ofEachClient = (column: 'reference' | 'status', value: string, ...conditions: string[]) => {
     const each = page(column, value, 't.client_id = c.id', ...conditions);
-    const who = clientId === undefined ? '' : `where c.id = ${use(clientId, 'uuid')}`;
+    const who = clientId === null ? '' : `where c.id = ${use(clientId, 'uuid')}`;
     return `select p.id from clients c cross join lateral (${each}) p ${who} order by p.id ${byTime} limit ${limit}`;
   };
   const ids =
     reference !== undefined
       ? ofEachClient('reference', reference, ...(status ? [`t.status = ${use(status, 'transfer_status')}`] : []))
-      : status !== undefined && clientId === undefined && UNFINISHED_STATUSES.includes(status)
+      : status !== undefined && clientId === null && UNFINISHED_STATUSES.includes(status)
         ? page('status', status, UNFINISHED)
         : status !== undefined
           ? ofEachClient('status', status)
-          : clientId !== undefined
+          : clientId !== null
             ? page('client_id', clientId)
             : `select t.id from transfers t where ${within.join(' and ')} order by t.id ${byTime} limit ${limit}`;
   return { text: `select p.id::text from (${ids}) p`, values };

@@ -11,7 +11,7 @@ import type { TransferStatus } from '../../platform/database/generated/enums.js'
 import { changeStatus } from '../../transfers/change-status.js';
 import { amountText } from '../../transfers/currencies.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
-import { getTransfer, listTransfersForOperator } from '../../transfers/read-transfers.js';
+import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
 import {
   REASON_CODES,
   type ReasonCode,
@@ -80,8 +80,8 @@ const list = onDatabase(async ({ database }, { status, client, oldest, limit, cu
   // A mistyped id is an error; an empty list means that the client has no such transfers.
   if (client !== undefined) await showClient(database, client);
   const order = oldest ? 'oldest' : 'newest';
-  const filters = { status, clientId: client, order, cursor, take: limit + 1 } as const;
-  const rows = await listTransfersForOperator(database, filters);
+  const filters = { status, clientId: client ?? null, order, cursor, take: limit + 1 } as const;
+  const rows = await listTransfers(database, filters);
   const { shown, note } = pageOf(rows, limit);
   const found = shown.map(presentOperatorTransfer);
   return {

@@ -4,7 +4,7 @@ import type { By } from '../../platform/audit.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
-import { getTransfer, LIST_ORDERS, listTransfers, listTransfersForOperator } from '../../transfers/read-transfers.js';
+import { getTransfer, LIST_ORDERS, listTransfers } from '../../transfers/read-transfers.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
@@ -78,7 +78,9 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       async handle(request) {
         const { caller, query, db } = request;
         const { status, reference } = query;
-        const rows = await listTransfers(db, caller.clientId, { status, reference, ...pageOf(query) });
+        const { before: cursor, ...page } = pageOf(query);
+        const { clientId } = caller;
+        const rows = await listTransfers(db, { clientId, status, reference, order: 'newest', cursor, ...page });
         return respondWithPage(request, cursors, rows, presentTransfer);
       },
     }),
@@ -138,10 +140,10 @@ export function operatorTransferRoutes() {
       response: operatorTransfers,
       async handle(request) {
         const { query, db } = request;
-        const { status, reference, order, client_id: clientId } = query;
+        const { status, reference, order, client_id: clientId = null } = query;
         const { before: cursor, ...range } = pageOf(query);
         const filters = { status, reference, order, clientId, cursor, ...range };
-        const rows = await listTransfersForOperator(db, filters);
+        const rows = await listTransfers(db, filters);
         return respondWithPage(request, operatorCursors, rows, presentOperatorTransfer);
       },
     }),
