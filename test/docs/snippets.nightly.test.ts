@@ -169,15 +169,44 @@ where(here('ruby', '--version'))('Ruby', () => {
   expect(verdicts(run('ruby', ['driver.rb', 'cases.json']))).toEqual(expected);
 });
 
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+/** For a language without a JSON parser: header, body and secret of each case in base64; a missing header is `null`. */
+const given = cases.flatMap(({ delivery: { header, body, secret } }) => [
+  header === null ? 'null' : base64(header),
+  ...[body, secret].map(base64),
+]);
+
 where(here('javac', '-version'))('Java', () => {
   driver('driver.java.txt', 'driver.java');
   run('javac', ['-d', '.', 'verify.java', 'driver.java']);
-  const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const given = cases.flatMap(({ delivery: { header, body, secret } }) =>
-    [header ?? 'null', body, secret].map((text, i) => (i === 0 && header === null ? text : base64(text))),
-  );
   expect(verdicts(run('java', ['-cp', '.', 'Driver', ...given]))).toEqual(expected);
 });
+
+where(here('kotlinc', '-version'))(
+  'Kotlin',
+  () => {
+    driver('driver.kt.txt', 'driver.kt');
+    run('kotlinc', ['verify.kt', 'driver.kt', '-include-runtime', '-d', 'kotlin.jar']);
+    expect(verdicts(run('java', ['-jar', 'kotlin.jar', ...given]))).toEqual(expected);
+  },
+  300_000,
+);
+
+where(here('elixir', '--version'))('Elixir', () => {
+  driver('driver.exs.txt', 'driver.exs');
+  expect(verdicts(run('elixir', ['driver.exs', ...given]))).toEqual(expected);
+});
+
+// The crates come from the registry.
+where(here('cargo', '--version'))(
+  'Rust',
+  () => {
+    driver('driver.rs.txt', 'driver.rs');
+    driver('Cargo.toml');
+    expect(verdicts(run('cargo', ['run', '--quiet', '--', ...given]))).toEqual(expected);
+  },
+  300_000,
+);
 
 where(here('openssl', 'version')).each([
   { name: 'genuine', changed: body, says: /^genuine, signed at 20/ },
