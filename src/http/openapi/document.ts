@@ -103,7 +103,7 @@ const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Makes the request safe to repeat. A new random text for each new request, at most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
+    'Makes the request safe to repeat. A new random text for each new request (in Postman, `{{$guid}}`), at most 255 ASCII characters, quoted (RFC 8941) or unquoted.',
   // No example: tools would send the same key with every request.
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
