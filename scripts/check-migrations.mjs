@@ -1,9 +1,11 @@
-// Part of `npm run check`: migrations only add. Those of a release never change, and the release before runs on the
-// schema of a later migration. An argument selects another checkout.
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+// Part of `npm run check`: migrations and histories of a release never change, and later migrations only add, so that the
+// release before runs on their schema. An argument selects another checkout.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readReleases } from './releases.mjs';
+
+const MIGRATIONS = 'prisma/migrations';
 
 /** What breaks the release before, which reads and writes the same tables while a new one is rolled out. */
 const BREAKING = [
@@ -33,32 +35,27 @@ export function breaking(sql) {
 }
 
 function check(root) {
-  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' });
-  const migrations = () => git('ls-files', '--cached', '--others', '--exclude-standard', 'prisma/migrations');
+  const git = (...args) => {
+    const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+    return status === 0 ? stdout.trim().split('\n').filter(Boolean) : undefined;
+  };
   const faults = [];
-  const released = new Set();
   for (const { version, commit } of readReleases(root)) {
     if (!commit) continue;
-    try {
-      git('cat-file', '-e', commit);
-    } catch {
-      console.error(`migrations of ${version} not checked: this clone has no commit ${commit}`);
-      return 0;
+    const changed = (kinds, ...paths) =>
+      git('diff', '--name-only', '--no-renames', `--diff-filter=${kinds}`, commit, '--', ...paths);
+    const fixed = changed('MD', MIGRATIONS, `test/histories/${version}`);
+    if (!fixed) {
+      console.error(`changes since ${version} not checked: this clone has no commit ${commit}`);
+      continue;
     }
-    for (const path of git('ls-tree', '-r', '--name-only', commit, 'prisma/migrations').trim().split('\n')) {
-      released.add(path);
-      const isSame =
-        existsSync(join(root, path)) && readFileSync(join(root, path), 'utf8') === git('show', `${commit}:${path}`);
-      if (!isSame) faults.push(`${path}: changed since release ${version}; write a new migration`);
-    }
-  }
-  if (released.size > 0) {
-    for (const path of migrations().trim().split('\n')) {
-      if (!path.endsWith('.sql') || released.has(path) || !existsSync(join(root, path))) continue;
+    for (const path of fixed) faults.push(`${path}: release ${version} has it, and never changes`);
+    const added = [...changed('A', MIGRATIONS), ...git('ls-files', '--others', '--exclude-standard', MIGRATIONS)];
+    for (const path of added.filter((name) => name.endsWith('.sql'))) {
       for (const fault of breaking(readFileSync(join(root, path), 'utf8'))) faults.push(`${path}: ${fault}`);
     }
   }
-  for (const fault of faults) console.error(fault);
+  for (const fault of new Set(faults)) console.error(fault);
   return faults.length === 0 ? 0 : 1;
 }
 

@@ -23,7 +23,7 @@ const releases = (commit: string) =>
 
 function check() {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/check-migrations.mjs', root], { encoding: 'utf8' });
-  return { status, faults: stderr.split('\n').filter((line) => line.startsWith('prisma/')) };
+  return { status, faults: stderr.split('\n').filter((line) => /^(prisma|test)\//.test(line)) };
 }
 
 let commit: string;
@@ -31,6 +31,7 @@ beforeAll(() => {
   git('init', '--quiet');
   releases('');
   migration('1_init', INIT);
+  write('test/histories/1.0.0/ladder.json', '{"events":[]}');
   git('add', '.');
   git('commit', '--quiet', '--message=Release');
   commit = git('rev-parse', 'HEAD').trim();
@@ -46,10 +47,20 @@ test('a migration may change until its release has a commit, and never afterward
   migration('1_init', INIT.replace('name', 'title'));
   expect(check()).toEqual({
     status: 1,
-    faults: ['prisma/migrations/1_init/migration.sql: changed since release 1.0.0; write a new migration'],
+    faults: ['prisma/migrations/1_init/migration.sql: release 1.0.0 has it, and never changes'],
   });
   releases('');
   expect(check()).toEqual({ status: 0, faults: [] });
+});
+
+test('the histories of a release may not change; others may be added', () => {
+  write('test/histories/1.0.0/woken.json', '{}');
+  expect(check()).toEqual({ status: 0, faults: [] });
+  write('test/histories/1.0.0/ladder.json', '{}');
+  expect(check()).toEqual({
+    status: 1,
+    faults: ['test/histories/1.0.0/ladder.json: release 1.0.0 has it, and never changes'],
+  });
 });
 
 test('a later migration may add', () => {
