@@ -6,13 +6,15 @@ const WORKFLOWS = 40;
 const FILLED = 8_000;
 /** A stack and a warm service on it. */
 const SITE_SECONDS = 20;
+/** Two attempts at a receiver that hangs. */
+const HANGS_SECONDS = 30;
 /** Until the remaining workflows have ended. */
 const DISCARD_SECONDS = 3;
 
 /** Estimated time of a scenario on a machine with two cores, s, for the progress lines. */
 export function estimateSeconds(scenario: Scenario, options: Options): number {
   const { modes, events, rounds, workflows, temporal, kept, starts } = options;
-  const { rate, steady, past, tenants, backlog, lasting, trail } = options;
+  const { rate, steady, past, tenants, resting, backlog, lasting, trail } = options;
   const burst = events / FIRST_ATTEMPTS;
   switch (scenario) {
     case 'throughput':
@@ -36,5 +38,7 @@ export function estimateSeconds(scenario: Scenario, options: Options): number {
       return SITE_SECONDS + backlog / FIRST_ATTEMPTS + backlog / WORKFLOWS;
     case 'overload':
       return 2 * SITE_SECONDS + lasting + trail;
+    case 'scale':
+      return 4 * SITE_SECONDS + (past[0] + past[1]) / FILLED + 2 * (resting + (5 * steady) / rate + HANGS_SECONDS);
   }
 }

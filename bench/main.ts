@@ -13,6 +13,7 @@ import { latency } from './scenarios/latency.js';
 import { memory } from './scenarios/memory.js';
 import { overload } from './scenarios/overload.js';
 import { roles } from './scenarios/roles.js';
+import { scale } from './scenarios/scale.js';
 import { throughput } from './scenarios/throughput.js';
 import { workflows } from './scenarios/workflows.js';
 
@@ -30,6 +31,7 @@ const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   growth,
   backlog,
   overload,
+  scale,
 };
 
 // Each stack and each service stops at the end of this process, and several stand side by side.

@@ -77,7 +77,12 @@ export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   };
 }
 
-function speedOf({ accepted, errors, startedAt, endedAt }: LoadResult, { arrivals, repeated }: Arrivals, each: number) {
+/** @param each deliveries that arrive of each event */
+export function speedOf(
+  { accepted, errors, startedAt, endedAt }: LoadResult,
+  { arrivals, repeated }: Arrivals,
+  each: number,
+) {
   const respondedAt = new Map(accepted.map(([id, , at]) => [id, at]));
   // An arrival before its own response counts as simultaneous.
   const delays = ascending(arrivals.map(([id, at]) => Math.max(0, at - (respondedAt.get(id) ?? Number.NaN))));

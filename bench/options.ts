@@ -14,11 +14,12 @@ export const SCENARIOS = [
   'growth',
   'backlog',
   'overload',
+  'scale',
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** Not the overload, which lasts as long as all others. */
-const BY_DEFAULT = SCENARIOS.filter((name) => name !== 'overload').join();
+/** Not those that last as long as all others. */
+const BY_DEFAULT = SCENARIOS.filter((name) => name !== 'overload' && name !== 'scale').join();
 
 const OPTIONS = {
   only: { type: 'string', default: BY_DEFAULT, says: `which scenarios, of ${SCENARIOS.join()}` },
@@ -38,10 +39,16 @@ const OPTIONS = {
   workflows: { type: 'string', default: '500', says: 'workflows in a round (workflows)' },
   kept: { type: 'string', default: '20000', says: 'changes before the memory is read (memory)' },
   starts: { type: 'string', default: '9', says: 'starts of each command (commands)' },
-  rate: { type: 'string', default: '20', says: 'changes a second (latency)' },
+  rate: { type: 'string', default: '20', says: 'changes a second (latency, scale)' },
   steady: { type: 'string', default: '200', says: 'changes at that rate' },
-  past: { type: 'string', default: '10000,1000000', says: 'past events in the tables that are compared (growth)' },
-  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth)' },
+  past: {
+    type: 'string',
+    default: '10000,1000000',
+    says: 'past events in the tables that are compared (growth, scale)',
+  },
+  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth) or ten (scale)' },
+  workers: { type: 'string', default: '20', says: 'workers, and a fifth as many APIs (scale)' },
+  resting: { type: 'string', default: '30', says: 'duration without a change, s (scale)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
   overload: { type: 'string', default: '150', says: 'changes a second, more than Temporal takes (overload)' },
   lasting: { type: 'string', default: '180', says: 'duration of the overload, s' },
@@ -66,6 +73,8 @@ export interface Options {
   steady: number;
   past: readonly [few: number, many: number];
   tenants: number;
+  workers: number;
+  resting: number;
   backlog: number;
   overload: number;
   lasting: number;
@@ -95,6 +104,8 @@ export function readOptions(args: readonly string[]): Options | string {
     steady: count('steady', values.steady),
     past: [few, many],
     tenants: count('tenants', values.tenants),
+    workers: count('workers', values.workers),
+    resting: count('resting', values.resting),
     backlog: count('backlog', values.backlog),
     overload: count('overload', values.overload),
     lasting: count('lasting', values.lasting),

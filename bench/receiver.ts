@@ -8,9 +8,10 @@ import { answerQuestions } from './questions.js';
 
 /**
  * `accept in 1 ms`: one millisecond later. `fail some`: fails the first attempt of one event in sixteen, and does not count
- * it as an arrival.
+ * it as an arrival. `some dead`: fails whatever comes for three endpoints in sixteen. `some hang`: as before, and leaves
+ * three others without a response.
  */
-export type Responses = 'accept' | 'accept in 1 ms' | 'fail' | 'fail some';
+export type Responses = 'accept' | 'accept in 1 ms' | 'fail' | 'fail some' | 'some dead' | 'some hang';
 export type ReceiverQuestion = { ask: 'port' | 'count' | 'arrivals' } | { ask: 'clear'; responses: Responses };
 
 export interface Arrivals {
@@ -36,11 +37,17 @@ let repeated = 0;
 const failed = new Set<string>();
 let responses: Responses = 'accept';
 
-/** @returns the response to write */
-function arrived(head: string, body: Buffer): string {
+/** Endpoints by the last digit of the id that ends their path, which is random. */
+const DEAD = /[012] HTTP/;
+const HANGING = /[345] HTTP/;
+
+/** @returns the response to write; undefined: none */
+function arrived(head: string, body: Buffer): string | undefined {
   const at = body.indexOf(TRANSFER_ID) + TRANSFER_ID.length;
   // A transfer changes once here, so path and transfer identify a delivery, and a second event shows.
   const key = body.toString('latin1', at, at + UUID_LENGTH) + head.slice(head.indexOf(' '), head.indexOf(' HTTP/'));
+  if (responses.startsWith('some') && DEAD.test(head)) return HTTP.fail;
+  if (responses === 'some hang' && HANGING.test(head)) return undefined;
   if (responses === 'fail some' && body[at + UUID_LENGTH - 1] === SOME && !failed.has(key)) {
     failed.add(key);
     return HTTP.fail;
@@ -53,6 +60,7 @@ function arrived(head: string, body: Buffer): string {
 const server = createServer({ noDelay: true }, (socket) => {
   const messages = new HttpMessages((head, body) => {
     const response = arrived(head, body);
+    if (response === undefined) return;
     if (responses === 'accept in 1 ms') setTimeout(() => socket.write(response), 1);
     else socket.write(response);
   });

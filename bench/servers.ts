@@ -35,7 +35,12 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
-export async function startServers(say: (line: string) => void, kind: TemporalKind): Promise<Servers> {
+/** @param postgresSettings further ones, such as `max_connections=400` */
+export async function startServers(
+  say: (line: string) => void,
+  kind: TemporalKind,
+  postgresSettings: readonly string[] = [],
+): Promise<Servers> {
   const localDir = mkdtempSync(join(tmpdir(), 'transfer-service-bench-'));
   const settings = readEnvironment(process.env);
   const [postgresPort, temporalPort, uiPort] = [await freePort(), await freePort(), await freePort()];
@@ -47,7 +52,8 @@ export async function startServers(say: (line: string) => void, kind: TemporalKi
 
   const launchPostgres = async () => {
     const onStart = ({ pid }: { pid: number }) => Object.assign(parts, { postgres: [pid] });
-    running.postgres = await startPostgres({ ...common, port: postgresPort, password, onStart });
+    const server = { port: postgresPort, password, settings: postgresSettings };
+    running.postgres = await startPostgres({ ...common, ...server, onStart });
   };
   const launchTemporal = async () => {
     // The program in the store's folder runs the server on the store.

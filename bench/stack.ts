@@ -24,8 +24,12 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export async function startStack(say: (line: string) => void, kind: TemporalKind = 'dev'): Promise<Stack> {
-  const servers = await startServers(say, kind);
+export async function startStack(
+  say: (line: string) => void,
+  kind: TemporalKind = 'dev',
+  postgresSettings?: readonly string[],
+): Promise<Stack> {
+  const servers = await startServers(say, kind, postgresSettings);
   try {
     return await prepare(servers);
   } catch (error) {

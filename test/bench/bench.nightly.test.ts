@@ -43,4 +43,26 @@ describe('npm run bench', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   }, 400_000);
+
+  it('costs at most twice as much for an event with more workers, clients and rows', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bench-scale-'));
+    const results = join(folder, 'results.json');
+    const size = ['--workers', '3', '--tenants', '50', '--past', '1000,10000', '--steady', '200', '--resting', '5'];
+    try {
+      await promisify(execFile)(
+        process.execPath,
+        ['dist/bench/main.js', '--only', 'scale', ...size, '--json', results],
+        { env: { ...process.env, TMPDIR: folder } },
+      );
+      const { rows } = (JSON.parse(readFileSync(results, 'utf8')) as Report).sections[0]!;
+      const underLoad = rows.filter(({ what }) => /^(at 20\/s|incident)/.test(String(what)));
+      expect(underLoad.map(({ lost }) => lost || 0)).toEqual([0, 0, 0, 0, 0, 0]);
+      for (const row of underLoad.filter(({ what }) => String(what).endsWith('÷ small'))) {
+        for (const count of ['statements', 'pages', 'WAL KiB'])
+          expect([row.what, (row[count] as number) < 2]).toEqual([row.what, true]);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 900_000);
 });
