@@ -62,6 +62,11 @@ export interface WorkflowStarterOptions {
 export function workflowStarter(options: WorkflowStarterOptions): Periodic {
   const { db, temporal, workflows, busy, waiting, log } = options;
   const limit = pLimit(CONCURRENCY);
+  /**
+   * Events of the next batch. Half after a failure, one more after each batch without one, so that a Temporal that is
+   * overloaded gets one start at a time and can recover.
+   */
+  let size = BATCH;
 
   async function startAll(): Promise<void> {
     while (!loop.stopped && temporal()) {
@@ -69,7 +74,7 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
       let state: DueState | undefined;
       let events: LeasedEvent[] = [];
       for (state of DUE_STATES) {
-        events = await leaseEvents(db, state, isBusy ? WHILE_BUSY.size : BATCH);
+        events = await leaseEvents(db, state, Math.min(size, isBusy ? WHILE_BUSY.size : BATCH));
         if (events.length > 0) break;
       }
       if (!state || events.length === 0) return;
@@ -92,12 +97,14 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
     if (done.length > 0) await markDone(db, state, eventsOf(done));
     failpoint('after-mark');
     if (early.length > 0) await releaseEvents(db, eventsOf(early), SIBLING);
+    const faults = results.filter((result) => result !== undefined);
+    const isOverloaded = faults.some((fault) => !isRefusedInput(fault));
+    size = isOverloaded ? Math.ceil(size / 2) : Math.min(BATCH, size + 1);
     if (failed.length === 0) return true;
-    const fault = results.find((result) => result !== undefined);
-    log.warn({ err: fault, events: failed.length }, 'workflows could not be started; next try in a second');
+    log.warn({ err: faults[0], events: failed.length }, 'workflows could not be started; next try in a second');
     await releaseEvents(db, eventsOf(failed), RETRY_AFTER);
     // An event whose input Temporal rejects delays no other event, even when it is alone in its batch.
-    return done.length > 0 || isRefusedInput(fault);
+    return done.length > 0 || !isOverloaded;
   }
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */

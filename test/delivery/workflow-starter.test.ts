@@ -173,6 +173,28 @@ describe('the workflow starter', () => {
     expect([started.length, new Set(started).size]).toEqual([61, 61]);
   });
 
+  it('regression: starts one workflow at a time while Temporal is overloaded, so that it can recover', async () => {
+    const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
+    const events: CommittedEvent[] = [{ clientId, ...first }];
+    for (let i = 0; i < 40; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
+    let isOverloaded = true;
+    let inFlight = 0;
+    let most = 0;
+    const { temporal, asked } = fakeTemporal(async () => {
+      most = Math.max(most, ++inFlight);
+      await new Promise(setImmediate);
+      inFlight--;
+      if (isOverloaded) throw new Error('4 DEADLINE_EXCEEDED');
+    });
+    its.starters.open({ temporal });
+    await waitFor('smaller batches', () => asked.length >= 32 + 16 + 8 + 4 + 2);
+    most = 0;
+    await waitFor('two more batches', () => asked.length >= 32 + 16 + 8 + 4 + 2 + 2);
+    expect(most).toBe(1);
+    isOverloaded = false;
+    await Promise.all(events.map(its.starters.done));
+  });
+
   it('returns an event to the table when its start fails, and tries again', async () => {
     const event = await attemptedEvent(its.db, 'pending');
     const { temporal, asked } = fakeTemporal(() => {
