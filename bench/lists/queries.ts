@@ -5,11 +5,9 @@ import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
 import {
-  countDeliveriesForOperator,
   getDeliveryWithAttempts,
   listAttempts,
   listDeliveries,
-  listDeliveriesForOperator,
   readAttemptSummaries,
 } from '../../src/reports/read-deliveries.js';
 import {
@@ -110,17 +108,13 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
       );
     }
   }
-  ask('operator: deliveries', (h) => listDeliveriesForOperator(h, { take: 50 }));
-  ask('operator: deliveries, deep', (h) => listDeliveriesForOperator(h, { before: deep, take: 50 }));
-  ask('operator: count of deliveries', (h) => countDeliveriesForOperator(h, { before: deep }));
+  ask('operator: deliveries', (h) => listDeliveries(h, null, { take: 50 }));
+  ask('operator: deliveries, deep', (h) => listDeliveries(h, null, { before: deep, take: 50 }));
   ask('operator: failing endpoints', (h) => listFailingEndpoints(h, { clientId: undefined, ...first }));
   ask('operator: failing endpoints, client', (h) => listFailingEndpoints(h, { clientId: bigClient, ...first }));
   for (const status of Object.values(DeliveryStatus)) {
-    ask(`operator: deliveries, ${status}`, (h) => listDeliveriesForOperator(h, { status, take: 50 }));
-    ask(`operator: deliveries, ${status}, deep`, (h) =>
-      listDeliveriesForOperator(h, { status, before: deep, take: 50 }),
-    );
-    ask(`operator: count of deliveries, ${status}`, (h) => countDeliveriesForOperator(h, { status }));
+    ask(`operator: deliveries, ${status}`, (h) => listDeliveries(h, null, { status, take: 50 }));
+    ask(`operator: deliveries, ${status}, deep`, (h) => listDeliveries(h, null, { status, before: deep, take: 50 }));
   }
   for (const [whose, clientId] of [
     ['big client', bigClient],
@@ -133,11 +127,9 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
       ask(`console: deliveries, ${whose}, ${status}`, (h) => listDeliveries(h, clientId, { status, ...first }));
       ask(`console: deliveries, ${whose}, ${status}, a day`, (h) => listDeliveries(h, clientId, { status, ...range }));
     }
-    ask(`operator: deliveries, ${whose}`, (h) => listDeliveriesForOperator(h, { clientId, take: 50 }));
+    ask(`operator: deliveries, ${whose}`, (h) => listDeliveries(h, clientId, { take: 50 }));
     for (const status of Object.values(DeliveryStatus)) {
-      ask(`operator: deliveries, ${whose}, ${status}`, (h) =>
-        listDeliveriesForOperator(h, { clientId, status, take: 50 }),
-      );
+      ask(`operator: deliveries, ${whose}, ${status}`, (h) => listDeliveries(h, clientId, { status, take: 50 }));
     }
   }
   const scope = { clientId: bigClient, endpointId: failingEndpoint, until: now };

@@ -145,41 +145,52 @@ export function plannedAttempts(
   });
 }
 
-/** The deliveries that a list has; undefined: of every status, client, endpoint or event. */
-export interface DeliveryFilters extends IdRange {
+/** The deliveries that a list has; undefined: of every status, endpoint, event or transfer. */
+interface DeliveryFilters extends IdRange {
   status?: DeliveryStatus | undefined;
-  clientId?: string | undefined;
   endpointId?: string | undefined;
-  eventIds?: readonly string[] | undefined;
-}
-
-type DeliveryPage = DeliveryFilters & { take: number };
-
-interface ClientFilters extends IdRange, Pick<DeliveryFilters, 'status' | 'endpointId'> {
   eventId?: string | undefined;
   transferId?: string | undefined;
   take: number;
 }
 
-/** Lists a client's deliveries, newest first, with those of deleted endpoints. */
+/**
+ * Lists deliveries, newest first, with those of deleted endpoints.
+ * @param clientId null: of all clients, for the operator
+ */
 export async function listDeliveries(
   db: Handle,
-  clientId: string,
-  { eventId, transferId, ...filters }: ClientFilters,
+  clientId: string | null,
+  { status, endpointId, eventId, transferId, take, ...range }: DeliveryFilters,
 ): Promise<DeliveryRecord[]> {
-  const ofTransfer = transferId === undefined ? undefined : await eventIdsOfTransfer(db, transferId, clientId);
+  const ofTransfer = transferId === undefined ? undefined : await eventIdsOfTransfer(db, clientId, transferId);
   const eventIds = eventId === undefined ? ofTransfer : [eventId].filter((id) => ofTransfer?.includes(id) ?? true);
-  return listDeliveriesForOperator(db, { ...filters, clientId, eventIds });
+  const bounds = idBounds(range);
+  const newest = async () => {
+    const statuses = status ? [status] : Object.values(DeliveryStatus);
+    const values = [statuses, clientId, endpointId ?? null, bounds.gte, bounds.lt, take];
+    return (await db.query<{ id: string }>(NEWEST, values)).map(({ id }) => id);
+  };
+  // An event has few deliveries, and the order of all ids is the order of time: neither needs the index by endpoint.
+  const isByIds = eventIds !== undefined || (status ?? clientId ?? endpointId ?? null) === null;
+  const where = isByIds
+    ? {
+        ...(status !== undefined && { status }),
+        ...(clientId !== null && { clientId }),
+        ...(endpointId !== undefined && { endpointId }),
+        ...(eventIds !== undefined && { eventId: { in: eventIds } }),
+        id: bounds,
+      }
+    : { id: { in: await newest() } };
+  const orderBy = { id: 'desc' } as const;
+  return withLastAttempts(db, await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_CONTEXT }));
 }
 
 /** More events than a transfer can have: each is a change of its status. */
 const MAX_EVENTS = 100;
 
-/**
- * Lists the events of a transfer. Empty if the transfer does not exist, or belongs to another client.
- * @param of undefined: any client, for the operator
- */
-export async function eventIdsOfTransfer(db: Handle, transferId: string, of?: string): Promise<string[]> {
+/** Lists the events of a transfer. Empty if the transfer does not exist, or belongs to another client than `of`. */
+async function eventIdsOfTransfer(db: Handle, of: string | null, transferId: string): Promise<string[]> {
   const transfer = await db.prisma.transfer.findUnique({ where: { id: transferId }, select: { clientId: true } });
   const clientId = of ?? transfer?.clientId;
   if (clientId === undefined) return [];
@@ -190,46 +201,6 @@ export async function eventIdsOfTransfer(db: Handle, transferId: string, of?: st
     select: { id: true },
   });
   return events.map(({ id }) => id);
-}
-
-/** Lists the newest deliveries, with those of deleted endpoints. */
-export async function listDeliveriesForOperator(db: Handle, filters: DeliveryPage): Promise<DeliveryRecord[]> {
-  const { take } = filters;
-  const newest = async () => db.query<{ id: string }>(NEWEST, [...valuesOf(filters), take]);
-  const where = isByIds(filters) ? whereOf(filters) : { id: { in: (await newest()).map(({ id }) => id) } };
-  const orderBy = { id: 'desc' } as const;
-  return withLastAttempts(db, await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_CONTEXT }));
-}
-
-/** Deliveries beyond a page that are counted. */
-export const COUNTED_MORE = 1_000;
-
-/** Counts the deliveries that `listDeliveriesForOperator` would list; above `COUNTED_MORE`, one more than it. */
-export async function countDeliveriesForOperator(db: Handle, filters: DeliveryFilters): Promise<number> {
-  const take = COUNTED_MORE + 1;
-  if (isByIds(filters)) return db.prisma.delivery.count({ where: whereOf(filters), orderBy: { id: 'desc' }, take });
-  const [row] = await db.query<{ count: number }>(COUNT, [...valuesOf(filters), take]);
-  return row?.count ?? 0;
-}
-
-/** An event has few deliveries, and the order of all ids is the order of time: neither needs the index by endpoint. */
-function isByIds({ status, clientId, endpointId, eventIds }: DeliveryFilters): boolean {
-  return eventIds !== undefined || (status ?? clientId ?? endpointId) === undefined;
-}
-
-function whereOf({ status, clientId, endpointId, eventIds, ...range }: DeliveryFilters) {
-  return {
-    ...(status !== undefined && { status }),
-    ...(clientId !== undefined && { clientId }),
-    ...(endpointId !== undefined && { endpointId }),
-    ...(eventIds !== undefined && { eventId: { in: [...eventIds] } }),
-    id: idBounds(range),
-  };
-}
-
-function valuesOf({ status, clientId, endpointId, ...range }: DeliveryFilters): unknown[] {
-  const { gte, lt } = idBounds(range);
-  return [status ? [status] : Object.values(DeliveryStatus), clientId ?? null, endpointId ?? null, gte, lt];
 }
 
 /** The ranges of the index on (endpoint, status, id) that the filters leave. */
@@ -256,11 +227,3 @@ select d.id
   from newest n cross join lateral (
     ${newestDeliveries('id', { endpoint: 'n.endpoint_id', status: 'n.status', within: WITHIN, limit: '$6::int' })}) d
  order by d.id desc limit $6::int`;
-
-/** Stops at the limit, whatever the order of the endpoints. */
-const COUNT = `
-select count(*)::int as count
-  from (select from ${RANGES}
-         cross join lateral (
-           ${newestDeliveries('', { endpoint: 'e.id', status: 's.status', within: WITHIN, limit: '$6::int' })}) d
-         limit $6::int) counted`;

@@ -116,7 +116,7 @@ describe('deliveries', () => {
     ]);
   });
 
-  it('lists page by page and says how many deliveries follow', async () => {
+  it('lists page by page and says when deliveries follow', async () => {
     const { clientId, id } = await makeEndpoint(db, await makeClient(db));
     await makeBacklog(db, id, 3);
     const list = (...args: string[]) =>
@@ -124,11 +124,12 @@ describe('deliveries', () => {
     const ids = (stdout: string) => (JSON.parse(stdout) as { id: string }[]).map((one) => one.id);
     const all = ids((await list()).stdout);
     const first = await list('--limit', '1');
-    expect([ids(first.stdout), first.stderr]).toEqual([all.slice(0, 1), `2 more; next page: --cursor ${all[0]}\n`]);
+    expect([ids(first.stdout), first.stderr]).toEqual([
+      all.slice(0, 1),
+      `there are more; next page: --cursor ${all[0]}\n`,
+    ]);
     const rest = await list('--limit', '2', '--cursor', all[0] ?? '');
     expect([ids(rest.stdout), rest.stderr]).toEqual([all.slice(1), '']);
-    await makeBacklog(db, id, 1_001);
-    expect((await list('--limit', '2')).stderr).toMatch(/^more than 1,000 more; next page: --cursor /);
     await db.prisma.delivery.deleteMany({ where: { endpointId: id } });
   });
 

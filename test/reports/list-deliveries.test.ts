@@ -1,12 +1,6 @@
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { newId, timeOf } from '../../src/platform/ids.js';
-import {
-  COUNTED_MORE,
-  countDeliveriesForOperator,
-  listDeliveries,
-  listDeliveriesForOperator,
-} from '../../src/reports/read-deliveries.js';
-import { makeBacklog } from '../support/backlog.js';
+import { listDeliveries } from '../../src/reports/read-deliveries.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -76,7 +70,7 @@ it("never lists another client's deliveries, whatever the filters name", async (
   }
 });
 
-describe('listDeliveriesForOperator', () => {
+describe('listDeliveries', () => {
   it('lists the newest first, with the same result as a scan of all rows, for every combination of filters', async () => {
     const statuses = Object.values(DeliveryStatus);
     const clients = [await makeClient(db), await makeClient(db), await makeClient(db)];
@@ -94,9 +88,9 @@ describe('listDeliveriesForOperator', () => {
         for (const clientId of pick(clients[0])) {
           for (const endpointId of pick(some.endpointId)) {
             for (const [since, before] of [[], [timeOf(some.id)], [undefined, some.id]] as const) {
-              for (const eventIds of pick([some.eventId, all[0]!.eventId], [])) {
+              for (const eventId of pick(some.eventId, all[0]!.eventId)) {
                 const createdAfter = since === undefined ? undefined : since - 1;
-                const filters = { status, clientId, endpointId, createdAfter, before, eventIds, take };
+                const filters = { status, endpointId, createdAfter, before, eventId, take };
                 const expected = all.filter(
                   (one) =>
                     (status ?? one.status) === one.status &&
@@ -104,14 +98,13 @@ describe('listDeliveriesForOperator', () => {
                     (endpointId ?? one.endpointId) === one.endpointId &&
                     timeOf(one.id) >= (since ?? 0) &&
                     one.id < (before ?? 'g') &&
-                    (eventIds?.includes(one.eventId) ?? true),
+                    (eventId ?? one.eventId) === one.eventId,
                 );
-                const found = await listDeliveriesForOperator(db, filters);
+                const found = await listDeliveries(db, clientId ?? null, filters);
                 expect([filters, found.map(({ id }) => id)]).toEqual([
                   filters,
                   expected.slice(0, take).map(({ id }) => id),
                 ]);
-                expect([filters, await countDeliveriesForOperator(db, filters)]).toEqual([filters, expected.length]);
                 listed += found.length;
               }
             }
@@ -120,19 +113,5 @@ describe('listDeliveriesForOperator', () => {
       }
     }
     expect(listed).toBeGreaterThan(100);
-  });
-
-  it('counts at most one more than the limit, for every combination of filters', async () => {
-    const { id: endpointId, clientId } = await makeEndpoint(db, await makeClient(db));
-    await makeBacklog(db, endpointId, COUNTED_MORE + 5);
-    for (const filters of [
-      {},
-      { clientId },
-      { endpointId },
-      { status: 'pending' as const },
-      { status: 'pending' as const, clientId },
-    ]) {
-      expect(await countDeliveriesForOperator(db, filters)).toBe(COUNTED_MORE + 1);
-    }
   });
 });

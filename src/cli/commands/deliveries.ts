@@ -11,18 +11,15 @@ import type { Attempt } from '../../platform/database/generated/client.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
 import {
-  COUNTED_MORE,
-  countDeliveriesForOperator,
   type DeliveryRecord,
   type DeliveryWithAttempts,
-  eventIdsOfTransfer,
   getDeliveryWithAttempts,
   listAttempts,
-  listDeliveriesForOperator,
+  listDeliveries,
 } from '../../reports/read-deliveries.js';
 import { type Command, idOf, oneOf, parseLimit, parseSince, wholeNumber } from '../command.js';
 import { report, waitFor } from '../terminal.js';
-import { outcomeOf, type Table, type View } from '../view.js';
+import { outcomeOf, pageOf, type Table, type View } from '../view.js';
 import { masterKeysOf, onDatabase, requireTemporalStarted } from '../with-database.js';
 
 const STATUSES = Object.values(DeliveryStatus);
@@ -95,15 +92,18 @@ interface ListOptions {
 }
 
 const list = onDatabase(async ({ database }, options: ListOptions) => {
-  const { found, more } = await find(database, options);
+  const { status, client, endpoint: endpointId, event: eventId, transfer: transferId, limit, cursor: before } = options;
+  // A mistyped id is an error; an empty list means that the client has no such deliveries.
+  if (client !== undefined) await showClient(database, client);
+  const createdAfter = options.since === undefined ? undefined : options.since - 1;
+  const filters = { status, endpointId, eventId, transferId, createdAfter, before, take: limit + 1 };
+  const { shown, note } = pageOf(await listDeliveries(database, client ?? null, filters), limit);
   return {
-    json: found.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
-    text: deliveryTable(found),
-    note: more === 0 ? undefined : `${countText(more)} more; next page: --cursor ${found.at(-1)?.id}`,
+    json: shown.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
+    text: deliveryTable(shown),
+    note,
   };
 });
-
-const countText = (count: number) => (count > COUNTED_MORE ? 'more than 1,000' : String(count));
 
 const show = onDatabase(async ({ database }, id: string) => {
   const delivery = await getDeliveryWithAttempts(database, null, id);
@@ -118,19 +118,6 @@ const explain = onDatabase(async (context, deliveryId: string, options: { attemp
   const detail = DIGEST_EXPLANATIONS[explanation];
   return { json: { explanation, detail }, text: `${explanation}: ${detail}` };
 });
-
-async function find(db: Handle, options: ListOptions): Promise<{ found: DeliveryRecord[]; more: number }> {
-  const { status, client: clientId, endpoint: endpointId, event, transfer, since, limit, cursor: before } = options;
-  // A mistyped id is an error; an empty list means that the client has no such deliveries.
-  if (clientId !== undefined) await showClient(db, clientId);
-  const ofTransfer = transfer === undefined ? undefined : await eventIdsOfTransfer(db, transfer);
-  const eventIds = event === undefined ? ofTransfer : [event].filter((id) => ofTransfer?.includes(id) ?? true);
-  const createdAfter = since === undefined ? undefined : since - 1;
-  const filters = { status, clientId, endpointId, eventIds, createdAfter };
-  const found = await listDeliveriesForOperator(db, { ...filters, before, take: limit });
-  const last = found.length === limit ? found.at(-1)?.id : undefined;
-  return { found, more: last === undefined ? 0 : await countDeliveriesForOperator(db, { ...filters, before: last }) };
-}
 
 const retry = onDatabase(async ({ database, environment, actor }, id: string, { wait }: { wait?: true }) => {
   const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
