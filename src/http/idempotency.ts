@@ -71,7 +71,8 @@ const GATHER = 20;
 export function respondTogether(database: Database): (keyed: KeyedWork) => Promise<HttpResponse> {
   const batches = new Batcher<KeyedWork, Settled>({
     // The time limits of connections end it before the deadline of any of the requests.
-    run: (all) => withoutDeadline(() => database.transaction((tx) => respondAll({ ...tx, isShared: true }, all))),
+    run: (all) =>
+      withoutDeadline(() => database.transaction((tx) => respondAll({ ...tx, sharing: { inTransaction: true } }, all))),
     size: BATCH,
     concurrency: BATCHES_AT_ONCE,
     gather: GATHER,

@@ -4,7 +4,7 @@ import type { Handover, QueuedEvent } from '../delivery/handover.js';
 import { KEPT } from '../delivery/workflow-starts.js';
 import type { Action, By } from '../platform/audit.js';
 import { Batcher } from '../platform/database/batcher.js';
-import type { Database, Handle } from '../platform/database/database.js';
+import type { Handle, Sharing } from '../platform/database/database.js';
 import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { timeLeft } from '../platform/deadline.js';
@@ -22,11 +22,7 @@ import { type TransferJson, toTransfer, transferJson } from './transfer-json.js'
  * Outside of a transaction, and in one that requests share, concurrent changes share a statement.
  * @throws Refusal `not_found` | `invalid_transition`
  */
-export async function changeStatus(
-  db: Handle | Database,
-  handover: Handover,
-  request: StatusChangeRequest,
-): Promise<Transfer> {
+export async function changeStatus(db: Handle, handover: Handover, request: StatusChangeRequest): Promise<Transfer> {
   const { transferId, to: status } = request;
   const allowed = (request.from ?? TRANSFER_STATUSES).filter((from) => NEXT_STATUSES[from].includes(status));
   const content = eventContent({ type: EVENT_TYPE, data: { id: transferId, status } });
@@ -47,30 +43,29 @@ const BATCHES_AT_ONCE = 2;
 const GATHER = 20;
 
 type ChangeBatcher = Batcher<Change, HandedOver | undefined>;
-/** By pool, since a client's request has a database of its own on the same pool; by transaction where requests share it. */
-const batchers = new WeakMap<object, WeakMap<Handover, ChangeBatcher>>();
+const batchers = new WeakMap<Sharing, WeakMap<Handover, ChangeBatcher>>();
 
 /** The batcher of the changes that share a statement with this one; undefined: the change is alone in its transaction. */
-function batcherOf(db: Handle | Database, handover: Handover): ChangeBatcher | undefined {
-  const isPool = 'pool' in db;
-  if (!isPool && !db.isShared) return undefined;
-  const key = isPool ? db.pool : db;
-  const known = batchers.get(key) ?? new WeakMap<Handover, ChangeBatcher>();
-  batchers.set(key, known);
+function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
+  const { sharing } = db;
+  if (!sharing) return undefined;
+  const known = batchers.get(sharing) ?? new WeakMap<Handover, ChangeBatcher>();
+  batchers.set(sharing, known);
   const batcher =
     known.get(handover) ??
     new Batcher<Change, HandedOver | undefined>({
       run: async (changes) => handOver(db, handover, await changeAll(db, handover, changes)),
       size: BATCH,
-      ...(isPool
-        ? { concurrency: BATCHES_AT_ONCE, gather: GATHER, wait: db.limits.wait }
-        : { concurrency: 1, gather: 0, isPart: true }),
+      ...(sharing.inTransaction
+        ? { concurrency: 1, gather: 0, isPart: true }
+        : { concurrency: BATCHES_AT_ONCE, gather: GATHER }),
+      ...(sharing.wait !== undefined && { wait: sharing.wait }),
     });
   known.set(handover, batcher);
   return batcher;
 }
 
-async function run(db: Handle | Database, handover: Handover, change: Change): Promise<HandedOver | undefined> {
+async function run(db: Handle, handover: Handover, change: Change): Promise<HandedOver | undefined> {
   const { sandboxStep } = change.request;
   const batcher = sandboxStep ? undefined : batcherOf(db, handover);
   if (batcher) return batcher.run(change);

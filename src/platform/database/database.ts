@@ -8,8 +8,6 @@ import { transactionsAtOnce, transactionTurns } from './transaction-turns.js';
 
 /** A statement has at most this many names. From the last one on it has run 4,096 times. */
 const MOST_NAMES = 13;
-/** Statements with a name, at most. Those of the service are constants, and few. */
-const MOST_STATEMENTS = 500;
 
 /**
  * Names of the hot statements. Each connection parses a named statement once, and Postgres keeps its plan from the
@@ -23,10 +21,9 @@ const MOST_STATEMENTS = 500;
 export class StatementNames {
   readonly #statements = new Map<string, { id: number; runs: number }>();
 
-  /** Makes a statement known, so that its runs have a name. */
+  /** Makes a statement known, so that its runs have a name. It is a constant: names are never removed. */
   add(text: string): void {
-    if (this.#statements.has(text) || this.#statements.size >= MOST_STATEMENTS) return;
-    this.#statements.set(text, { id: this.#statements.size, runs: 0 });
+    if (!this.#statements.has(text)) this.#statements.set(text, { id: this.#statements.size, runs: 0 });
   }
 
   /**
@@ -59,13 +56,20 @@ export interface Handle {
    * (docs/decisions/0007-hot-statements-bypass-prisma.md).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
-  /** Several requests share the transaction, and their statements of one kind. */
-  isShared?: true;
+  /** Statements of one kind share a statement where they have the same `sharing`. Unset: each is alone. */
+  sharing?: Sharing;
   /**
    * Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. What it returns
    * is awaited before `transaction` returns, or by the caller.
    */
   afterCommit(callback: () => Promise<void> | undefined): Promise<void> | undefined;
+}
+
+/** How statements of one kind share a statement: in a transaction of several requests, or each with its own commit. */
+export interface Sharing {
+  inTransaction: boolean;
+  /** How long one waits for its statement, ms; unset: as long as it takes. */
+  wait?: number;
 }
 
 export interface Database extends Handle {
@@ -153,6 +157,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     prisma,
     pool,
+    sharing: { inTransaction: false, wait: limits.wait },
     limits,
     reach,
     requireWritable: () => requireWritable(pool),

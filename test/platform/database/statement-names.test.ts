@@ -20,10 +20,3 @@ it('never gives two statements the same name', () => {
 it('gives no name to a statement that was not added, such as a query of a model', () => {
   expect(new StatementNames().next('select 1')).toBe('');
 });
-
-it('names 500 statements at most', () => {
-  const names = new StatementNames();
-  const texts = Array.from({ length: 501 }, (_, index) => `select ${index}`);
-  for (const text of texts) names.add(text);
-  expect(texts.filter((text) => names.next(text) === '')).toEqual(['select 500']);
-});
