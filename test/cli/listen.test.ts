@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +12,7 @@ const SECRET = 'correct horse battery';
 const BODY = '{"id":"e-1","version":"2026-11-21","type":"transfer.status_changed","data":{"id":"t-1","status":"SENT"}}';
 
 let folder: string;
-let listener: ReturnType<typeof startCli>;
+let listener: ReturnType<typeof startCli> | undefined;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'listen-'));
@@ -19,9 +20,12 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  listener.kill('SIGTERM');
-  await once(listener, 'close');
-  expect(listener.exitCode).toBe(0);
+  if (listener) {
+    listener.kill('SIGTERM');
+    await once(listener, 'close');
+    expect(listener.exitCode).toBe(0);
+    listener = undefined;
+  }
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -85,4 +89,21 @@ test.each([
   expect([413, undefined]).toContain(huge?.status);
   expect(await deliver(url)).toBe(204);
   expect(await next()).toContain('e-1');
+});
+
+test('a shell that reads its script from a pipe lost it when listen ran in the background', async () => {
+  const shell = spawn('bash', { stdio: 'pipe' });
+  const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
+  const next = async () => String((await lines.next()).value);
+  const command = `"${process.execPath}" dist/src/cli.js listen --port 0 --secret-file "${join(folder, 'secret')}"`;
+  shell.stdin.write(`set -m\n${command} & echo "pid $!"\n`);
+  const first = [await next(), await next()].sort();
+  expect(first).toEqual([expect.stringMatching(/^listening on/), expect.stringMatching(/^pid \d+$/)]);
+  // The module `process` opens standard input, and makes the pipe that the shell reads non-blocking.
+  for (const word of ['one', 'two']) {
+    shell.stdin.write(`echo ${word}\n`);
+    expect(await next()).toBe(word);
+  }
+  shell.stdin.end('kill %1; wait\n');
+  await once(shell, 'close');
 });
