@@ -120,7 +120,7 @@ test('after an outage, a recovery sends what was missed, and the statement prove
   expect(await paste('missing')).toMatch(/{"missing":\["[0-9a-f-]{36}"\],"has_more":false}/);
   expect(await paste('enable')).toContain('{"enabled":true,"disabled_reason":null}');
   // The receiver prints to the same terminal.
-  expect(await paste('recover')).toContain('{"count":0,"missing":1}');
+  expect(await paste('recover')).toContain('"count":0,"missing":1}');
   await waitFor('its delivery', () => /CANCELLED .*signature verified {2}→ 204/.test(screen));
   // Each request counts towards the 20 statements a minute. Past them, a later one in the next minute answers.
   await pasteUntil('statement', /"missing":0,"complete":true,/);
