@@ -1,28 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Native ES modules (jose is ESM only): the scripts start Jest with --experimental-vm-modules. */
 const project = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/runner/environment.cjs',
+  runtime: '<rootDir>/test/support/runner/runtime.cjs',
   roots: ['<rootDir>/test'],
   // What takes minutes each: `npm run test:long`.
   testPathIgnorePatterns: ['/node_modules/', ...(process.env.LONG ? [] : ['/test/long/'])],
-  extensionsToTreatAsEsm: ['.ts', '.tsx'],
-  transform: {
-    '^.+\\.tsx?$': [
-      '@swc/jest',
-      {
-        jsc: {
-          parser: { syntax: 'typescript', tsx: true },
-          transform: { react: { runtime: 'automatic', importSource: 'preact' } },
-          target: 'es2023',
-        },
-        module: { type: 'es6' },
-        sourceMaps: 'inline',
-      },
-    ],
-  },
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  // Node compiles: test/support/runner/runtime.cjs.
+  transform: {},
 };
 
 /** Servers that the set-up starts for the tests that read their addresses. */

@@ -52,7 +52,7 @@ process.exit(missed.length > 0 ? 1 : 0);
 function fails(file) {
   return new Promise((resolve) => {
     const jest = join(root, 'node_modules/jest/bin/jest.js');
-    const env = { ...process.env, MODEL_SECONDS: String(seconds), NODE_OPTIONS: '--experimental-vm-modules' };
+    const env = { ...process.env, MODEL_SECONDS: String(seconds) };
     const child = spawn(process.execPath, [jest, '-c', 'mutants.json', file], { cwd: folder, env });
     let said = '';
     child.stderr.on('data', (bytes) => {

@@ -39,8 +39,7 @@ process.exit(failed.size > 0 ? 1 : 0);
 /** @returns {Promise<number | null>} the exit code */
 function runTests() {
   const args = ['node_modules/jest/bin/jest.js', '--silent', '--json', `--outputFile=${output}`, ...positionals];
-  const env = { ...process.env, NODE_OPTIONS: '--experimental-vm-modules' };
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   return new Promise((resolve) => child.once('exit', resolve));
 }
 

@@ -8,6 +8,6 @@ const SUITES =
 const asked = process.argv.slice(2);
 const { ROLLING_ROUNDS = '3', ROLLING_RATE = '20' } = process.env;
 process.exitCode = await runOnPostgres('npx', ['jest', '--runInBand', ...(asked.length > 0 ? asked : [SUITES])], {
-  ...{ ROLLING_ROUNDS, ROLLING_RATE },
-  NODE_OPTIONS: '--experimental-vm-modules',
+  ROLLING_ROUNDS,
+  ROLLING_RATE,
 });

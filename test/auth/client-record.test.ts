@@ -1,15 +1,19 @@
-import * as crypto from 'node:crypto';
-import { describe, expect, it, jest } from '@jest/globals';
-import type { ClientRecord } from '../../src/auth/client-record.js';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import { type ClientRecord, checkCredentials } from '../../src/auth/client-record.js';
+import { makeClientSecret } from '../../src/auth/clients.js';
 import { newId } from '../../src/platform/ids.js';
+import { Networks } from '../../src/platform/networks.js';
 import { Secret } from '../../src/platform/secret.js';
 
-const createHash = jest.fn(crypto.createHash);
-const timingSafeEqual = jest.fn(crypto.timingSafeEqual);
-jest.unstable_mockModule('node:crypto', () => ({ ...crypto, createHash, timingSafeEqual }));
-const { makeClientSecret } = await import('../../src/auth/clients.js');
-const { checkCredentials } = await import('../../src/auth/client-record.js');
-const { Networks } = await import('../../src/platform/networks.js');
+const createHash = jest.spyOn(crypto, 'createHash');
+const timingSafeEqual = jest.spyOn(crypto, 'timingSafeEqual');
+syncBuiltinESMExports();
+afterAll(() => {
+  jest.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
 const now = Date.now();
 const [older, newer] = [makeClientSecret(), makeClientSecret()];

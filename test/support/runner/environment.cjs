@@ -1,0 +1,30 @@
+const { ModuleMocker } = require('jest-mock');
+const { ModernFakeTimers } = require('@jest/fake-timers');
+
+/**
+ * Jest's test environment: the process itself, not a V8 context. Each context would load Prisma, Temporal and all other
+ * packages anew for each file, which took a fifth of the suite's CPU.
+ */
+module.exports = class ProcessEnvironment {
+  global = globalThis;
+  moduleMocker = new ModuleMocker(globalThis);
+  #before = { ...process.env };
+
+  constructor({ projectConfig: config }) {
+    this.fakeTimersModern = new ModernFakeTimers({ config, global: globalThis });
+  }
+
+  getVmContext() {
+    return null;
+  }
+
+  async setup() {}
+
+  /** What a file has changed in the process must not reach the next one. */
+  async teardown() {
+    this.fakeTimersModern.dispose();
+    this.moduleMocker.restoreAllMocks();
+    for (const name of Object.keys(process.env)) if (!(name in this.#before)) delete process.env[name];
+    Object.assign(process.env, this.#before);
+  }
+};
