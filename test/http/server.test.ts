@@ -7,6 +7,7 @@ import type { State } from '../../src/http/context.js';
 import { requestId } from '../../src/http/middleware.js';
 import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
 import { PROBLEMS } from '../../src/platform/refusal.js';
+import { waitFor } from '../support/wait-for.js';
 
 const baseUrl = 'https://api.example.com';
 const config = { baseUrl, host: '127.0.0.1', port: 0, allowedNetworks: [], trustedProxies: [] };
@@ -57,7 +58,11 @@ describe('close', () => {
     const slow = fetch(`${url}/slow`);
     await entered;
     const closed = server.close();
-    await expect(fetch(url)).rejects.toThrow();
+    await waitFor('no further connection', () =>
+      fetch(url)
+        .then(() => false)
+        .catch(() => true),
+    );
     release();
     const reply = await slow;
     expect([reply.status, await reply.text(), reply.headers.get('connection')]).toEqual([200, 'done', 'close']);

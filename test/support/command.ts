@@ -26,9 +26,9 @@ async function runHere(args: readonly string[], env: Record<string, string>, inp
         done();
       },
     });
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const restore = replace(process, {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
     stdin: Readable.from([Buffer.from(input)]),
     stdout: collect('stdout'),
     stderr: collect('stderr'),

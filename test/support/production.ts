@@ -21,9 +21,9 @@ export async function startProduction(settings: Record<string, string> = {}): Pr
   const env: Record<string, string> = { ...stack.env, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000', ...settings };
   const processes: ChildProcess[] = [];
   const start = (role: 'api' | 'worker', more: Record<string, string> = {}) => {
-    const { PATH, HOME } = process.env;
+    const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
     const child = spawn(process.execPath, ['dist/src/cli.js', role], {
-      env: { PATH, HOME, ...env, ...more },
+      env: { PATH, HOME, NODE_COMPILE_CACHE, ...env, ...more },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     processes.push(child);

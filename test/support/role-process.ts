@@ -20,9 +20,9 @@ export interface RoleProcess {
 }
 
 export function startRole(role: string, env: Record<string, string>, nodeOptions: string[] = []): RoleProcess {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [...nodeOptions, 'dist/src/cli.js', role], {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const said: string[] = [];

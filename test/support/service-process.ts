@@ -45,10 +45,10 @@ export async function startService(
   env: Record<string, string> = {},
   root = '.',
 ): Promise<ServiceProcess> {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: root,
-    env: { PATH, HOME, ...ENV, LOCAL_DIR: localDir, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...ENV, LOCAL_DIR: localDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const said: string[] = [];
