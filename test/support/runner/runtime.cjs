@@ -46,6 +46,9 @@ function sourceOf(specifier, parent) {
   return ['.ts', '.tsx'].map((ending) => url + ending).find((one) => existsSync(fileURLToPath(one)));
 }
 
+/** Where jest-circus looks for the time limit of a file's tests. */
+const TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
+
 /** What jest-circus asks of Jest's runtime, by Node's own modules. */
 module.exports = class ProcessRuntime {
   constructor(_config, environment) {
@@ -57,6 +60,7 @@ module.exports = class ProcessRuntime {
   requireInternalModule(path) {
     delete require.cache[path];
     delete globalThis[Symbol.for('EVENT_HANDLERS')];
+    delete globalThis[TIMEOUT];
     return require(path);
   }
 
@@ -80,6 +84,9 @@ module.exports = class ProcessRuntime {
     const jest = {
       fn: mocker.fn.bind(mocker),
       spyOn: mocker.spyOn.bind(mocker),
+      setTimeout(ms) {
+        globalThis[TIMEOUT] = ms;
+      },
       restoreAllMocks: () => mocker.restoreAllMocks(),
       useFakeTimers: (config) => timers.useFakeTimers(config),
       useRealTimers: () => timers.useRealTimers(),
