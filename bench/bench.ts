@@ -20,6 +20,8 @@ export interface Receiver {
   /** `http://host:port` */
   origin: string;
   clear(responses: Responses): Promise<void>;
+  /** Responds so from now on. */
+  respond(responses: Responses): Promise<void>;
   arrivals(): Promise<Arrivals>;
   /** Resolves when `count` different deliveries have arrived, or after 30 s without a delivery. */
   untilArrived(count: number): Promise<void>;
@@ -39,6 +41,9 @@ export async function startBench(options: Options, say: Bench['say']): Promise<B
       origin: `http://127.0.0.1:${port}`,
       async clear(responses) {
         await ask({ ask: 'clear', responses });
+      },
+      async respond(responses) {
+        await ask({ ask: 'respond', responses });
       },
       arrivals: () => ask({ ask: 'arrivals' }),
       async untilArrived(count) {

@@ -12,7 +12,9 @@ import { answerQuestions } from './questions.js';
  * three others without a response.
  */
 export type Responses = 'accept' | 'accept in 1 ms' | 'fail' | 'fail some' | 'some dead' | 'some hang';
-export type ReceiverQuestion = { ask: 'port' | 'count' | 'arrivals' } | { ask: 'clear'; responses: Responses };
+export type ReceiverQuestion =
+  | { ask: 'port' | 'count' | 'arrivals' }
+  | { ask: 'clear' | 'respond'; responses: Responses };
 
 export interface Arrivals {
   /** Different deliveries. */
@@ -75,8 +77,8 @@ server.listen(0, '127.0.0.1', () =>
       arrivals.clear();
       repeated = 0;
       failed.clear();
-      responses = question.responses;
     }
+    if (question.ask === 'clear' || question.ask === 'respond') responses = question.responses;
     const all = question.ask === 'arrivals' ? [...arrivals] : [];
     return {
       count: arrivals.size,

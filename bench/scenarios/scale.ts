@@ -151,6 +151,8 @@ async function change({ bench, stack, service, tenants }: Rig, count: number, ra
   const { connections } = bench.options;
   const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate };
   const result = await bench.generator.ask<LoadResult>(load);
+  // Who hung comes back: the attempts in flight still end by their time limit.
+  await bench.receiver.respond('some dead');
   const queued = () => stack.database.query<{ n: number }>('select count(*)::int as n from queue');
   const left = await untilNone(async () => (await queued()).rows[0]?.n ?? 0, { every: 500, patience: 60_000 });
   if (left > 0) throw new Error(`${left} attempts have waited for a minute`);
