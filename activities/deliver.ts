@@ -33,7 +33,7 @@ export function createDeliverActivities(
   /** The client of each activity that waits. */
   const waiting: string[] = [];
 
-  /** Has a queued attempt made: by this process, or by whoever has a slot for it. */
+  /** Makes a queued attempt in this process, or waits while another process makes it. */
   const make = async (attempt: AttemptKeys): Promise<void> => {
     const { clientId, deliveryId } = attempt;
     const held = waiting.filter((id) => id === clientId).length;

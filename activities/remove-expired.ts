@@ -13,7 +13,7 @@ import type { Log } from '../src/platform/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
 /** Events removed by one statement: it holds its locks for some ten milliseconds, and a longer one costs more an event. */
-const BATCH = 200;
+export const BATCH = 200;
 /** Rows of each other table removed by one statement. */
 const ROWS = 1_000;
 /** How long one activity runs, ms: short enough to end in a shutdown's grace, long enough that histories stay short. */

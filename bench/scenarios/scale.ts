@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BATCH } from '../../activities/remove-expired.js';
 import { readBacklog } from '../../src/delivery/backlog.js';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
@@ -21,8 +22,6 @@ import { untilAllStarted } from '../workflows.js';
 const ENDPOINTS_EACH = 10;
 const DAYS = 90;
 const DAY = 86_400_000;
-/** Events of a statement, as in activities/remove-expired.ts. */
-const REMOVED_AT_ONCE = 200;
 const WARM_UP = 2_000;
 /** Readings of the backlog. */
 const READINGS = 5;
@@ -95,7 +94,7 @@ function compare({ query, calls, pages, rows, ms }: Statement, small: readonly S
   };
 }
 
-/** @see issue "Twenty workers": a ratio of at most 1.5 */
+/** An event should cost at most this much more. */
 const RATIO = 1.5;
 const COMPARED = ['statements', 'pages', 'Postgres ms', 'WAL KiB'];
 
@@ -221,7 +220,7 @@ async function retention(rig: Rig): Promise<Phase> {
     return await phase(rig, 'retention, an event', past / DAYS, async () => {
       let after: string | null = null;
       do {
-        ({ after } = await removeExpiredEvents(database, { before, after, limit: REMOVED_AT_ONCE }));
+        ({ after } = await removeExpiredEvents(database, { before, after, limit: BATCH }));
       } while (after !== null);
       return {};
     });
@@ -260,7 +259,7 @@ async function phase(rig: Rig, name: string, per: number, work: () => Promise<Co
 }
 
 async function readStatements({ database }: Stack, per: number): Promise<Statement[]> {
-  const { rows } = await database.query<{ query: string; calls: number; pages: number; rows: number; ms: number }>(
+  const { rows } = await database.query<Statement>(
     `select query, sum(calls)::float8 / $1 as calls, sum(shared_blks_hit + shared_blks_read)::float8 / $1 as pages,
             sum(rows)::float8 / $1 as rows, sum(total_exec_time)::float8 / $1 as ms
        from pg_stat_statements where query !~ 'pg_stat_|pg_current_wal' group by query order by pages desc`,

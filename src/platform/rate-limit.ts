@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Database, Handle } from './database/database.js';
+import type { Handle } from './database/database.js';
 import { describeLimit, type Rate } from './limits.js';
 import { Refusal, type RefusalCode } from './refusal.js';
 
@@ -73,7 +73,7 @@ export class PostgresLimit {
   async consume(db: Handle, key: string): Promise<void> {
     await this.#ask(db, CONSUME, key);
     // Inside a transaction the removed rows would stay locked, and with them the clients whose keys they are.
-    if ('pool' in db) await this.#removeEnded(db as Database);
+    if (db.sharing && !db.sharing.inTransaction) await this.#removeEnded(db);
   }
 
   /** Counts nothing. @throws Refusal with the limit's code, if no use is left */
@@ -82,7 +82,7 @@ export class PostgresLimit {
   }
 
   /** A fault changes nothing for the caller: a later use removes them. */
-  async #removeEnded(db: Database): Promise<void> {
+  async #removeEnded(db: Handle): Promise<void> {
     if (performance.now() - this.#removedAt < REMOVAL) return;
     this.#removedAt = performance.now();
     await db.query(REMOVE_ENDED, []).catch(() => undefined);

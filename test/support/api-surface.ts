@@ -1,5 +1,4 @@
-// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document of any release
-type Json = any;
+import type { Document } from './manifests.js';
 
 /** What a client of an OpenAPI document may use, and what it must send: a line for each. */
 interface Surface {
@@ -8,7 +7,7 @@ interface Surface {
 }
 
 /** What a client of the document `before` could no longer use, or must newly send, with the document `after`. */
-export function breakingChanges(before: Json, after: Json): string[] {
+export function breakingChanges(before: Document, after: Document): string[] {
   const [old, now] = [surfaceOf(before), surfaceOf(after)];
   const isOld = (line: string) => old.offered.has(line.split(' ', 2).join(' '));
   return [
@@ -17,19 +16,19 @@ export function breakingChanges(before: Json, after: Json): string[] {
   ];
 }
 
-function surfaceOf(document: Json): Surface {
+function surfaceOf(document: Document): Surface {
   const offered = new Set<string>();
   const demanded = new Set<string>();
-  const resolve = (value: Json): Json =>
+  const resolve = (value: Document): Document =>
     value?.$ref
       ? resolve(
           value.$ref
             .slice(2)
             .split('/')
-            .reduce((at: Json, key: string) => at[key], document),
+            .reduce((at: Document, key: string) => at[key], document),
         )
       : value;
-  const walk = (schema: Json, line: string, isSent: boolean, above: readonly Json[] = []): void => {
+  const walk = (schema: Document, line: string, isSent: boolean, above: readonly Document[] = []): void => {
     const one = resolve(schema);
     if (!one || above.includes(one)) return;
     const within = [...above, one];
@@ -43,11 +42,11 @@ function surfaceOf(document: Json): Surface {
       walk(property, `${line}.${name}`, isSent, within);
     }
   };
-  const walkContent = (body: Json, line: string, isSent: boolean) => {
-    for (const { schema } of Object.values<Json>(resolve(body)?.content ?? {})) walk(schema, line, isSent);
+  const walkContent = (body: Document, line: string, isSent: boolean) => {
+    for (const { schema } of Object.values<Document>(resolve(body)?.content ?? {})) walk(schema, line, isSent);
   };
-  for (const [path, methods] of Object.entries<Json>(document.paths)) {
-    for (const [method, operation] of Object.entries<Json>(methods)) {
+  for (const [path, methods] of Object.entries<Document>(document.paths)) {
+    for (const [method, operation] of Object.entries<Document>(methods)) {
       if (!operation.responses) continue;
       const line = `${method.toUpperCase()} ${path}`;
       offered.add(line);

@@ -103,9 +103,4 @@ module.exports = class ProcessRuntime {
     return new Map();
   }
   getAllCoverageInfoCopy() {}
-  getAllV8CoverageInfoCopy() {}
-  clearAllMocks() {}
-  resetAllMocks() {}
-  restoreAllMocks() {}
-  resetModules() {}
 };
