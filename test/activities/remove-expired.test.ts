@@ -1,4 +1,3 @@
-import '../support/quiet-temporal.js';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';

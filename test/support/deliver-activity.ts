@@ -1,10 +1,9 @@
-import type { CommittedEvent } from './committed-event.js';
-import './quiet-temporal.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createDeliverActivities } from '../../activities/deliver.js';
 import type { Sender } from '../../src/delivery/sender/send.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import type { DeliverRequest, DeliveryProgress } from '../../workflows/deliver-event.input.js';
+import type { CommittedEvent } from './committed-event.js';
 import type { TestDatabase } from './database.js';
 import { createTestDispatchers, type TestDispatcherOptions } from './dispatcher.js';
 import { silentLog } from './silent-log.js';

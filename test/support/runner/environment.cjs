@@ -1,6 +1,8 @@
 const { ModuleMocker } = require('jest-mock');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 
+const TEMPORAL = require.resolve('@temporalio/worker');
+
 /**
  * Jest's test environment: the process itself, not a V8 context. Each context would load Prisma, Temporal and all other
  * packages anew for each file, which took a fifth of the suite's CPU.
@@ -26,5 +28,7 @@ module.exports = class ProcessEnvironment {
     this.moduleMocker.restoreAllMocks();
     for (const name of Object.keys(process.env)) if (!(name in this.#before)) delete process.env[name];
     Object.assign(process.env, this.#before);
+    // Temporal's runtime is a singleton, and installing it fails while an earlier one is open.
+    await require.cache[TEMPORAL]?.exports.Runtime._instance?.shutdown();
   }
 };
