@@ -51,10 +51,10 @@ with past as materialized (
   select transfer_id, position, (array['CREATED', 'PROCESSING'])[position + 1]::transfer_status, at
     from past, generate_series(0, 1) position
 ), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
+  insert into events (id, client_id, transfer_id, type, body, created_at)
   select event_id, client_id, transfer_id, 'transfer.status_changed',
          format('{"id":"%s","version":"2026-11-21","type":"transfer.status_changed","data":{"id":"%s","status":"PROCESSING"},"created_at":"%s"}',
-           event_id, transfer_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')), at, 'done'
+           event_id, transfer_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS')), at
     from past
 ), delivery as (
   insert into deliveries (id, event_id, endpoint_id, client_id, status, attempt_count, created_at, finished_at, ladder)

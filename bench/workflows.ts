@@ -8,14 +8,10 @@ const WAITING = { every: 100, patience: PATIENCE };
 /** Time after which a batch of starts has finished and is visible, ms. */
 const STARTED_WITHIN = 2_000;
 
-/**
- * SQL: the number of unfinished events: an attempt is queued, or the workflow is not started. With `retries-only`, an
- * event that arrived everywhere stays in the state `attempt`.
- */
+/** SQL: the number of unfinished events: an attempt is queued, or the workflow has something to learn. */
 export const WAITING_EVENTS = `
-  select count(*)::int as n from events v
-   where v.outbox in ('delivered', 'start', 'again')
-      or v.id in (select d.event_id from queue q join deliveries d on d.id = q.delivery_id)`;
+  select count(*)::int as n from (
+    select event_id from outbox union select d.event_id from queue q join deliveries d on d.id = q.delivery_id) e`;
 
 export async function countWaiting({ database }: Stack): Promise<number> {
   const { rows } = await database.query<{ n: number }>(WAITING_EVENTS);
@@ -39,7 +35,7 @@ export async function untilClosed(client: Client, type: string, count: number): 
 }
 
 /**
- * Marks the events that wait for a workflow as done, so that what is measured next does not compete with their starts.
+ * Discards what workflows have to learn, so that what is measured next does not compete with their starts.
  * Resolves when the first attempts are recorded and the workflows that have started have ended.
  */
 export async function discardStarts({ database, temporal }: Stack): Promise<void> {
@@ -47,7 +43,7 @@ export async function discardStarts({ database, temporal }: Stack): Promise<void
     const { rows } = await database.query<{ n: number }>('select count(*)::int as n from queue');
     return rows[0]?.n ?? 0;
   }, WAITING);
-  const { rowCount } = await database.query(`update events set outbox = 'done' where outbox in ('start', 'delivered')`);
+  const { rowCount } = await database.query(`delete from outbox where state in ('start', 'delivered')`);
   if (rowCount === 0) return;
   await sleep(STARTED_WITHIN);
   const running = `WorkflowType = "deliverEvent" and ExecutionStatus = "Running"`;

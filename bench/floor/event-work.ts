@@ -47,16 +47,17 @@ export interface EventWork {
 const POOL_SIZE = 10;
 
 /**
- * The lease of an event that waits for the process apart, and the bound between it and a lease of the usual time, s. The
+ * The lease of an attempt that waits for the process apart, and the bound between it and a lease of the usual time, s. The
  * service leaves leases of up to twice its own time alone.
  */
 const [WAITING, MIDDLE] = [1.9 * LEASE.seconds, 1.5 * LEASE.seconds];
 
 /**
- * Leases the event, so the service does not take it.
+ * The attempt is leased, so that the service does not take it.
  * @param delivery the values of `status, attempt_count, finished_at`
+ * @param lease of the row of the queue; null: there is none
  */
-const change = (outbox: string, lease: string, delivery: string) => `
+const change = (delivery: string, lease: string | null) => `
 with changed as (
   update transfers set status = 'PROCESSING', updated_at = $3::timestamptz
    where id = $1::uuid and status = 'CREATED' returning id, client_id
@@ -64,38 +65,44 @@ with changed as (
   insert into transfer_status_history (transfer_id, position, status, at)
   select id, 1, 'PROCESSING', $3::timestamptz from changed
 ), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
-  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz, '${outbox}', now() + interval '${lease}' from changed
-)
+  insert into events (id, client_id, transfer_id, type, body, created_at)
+  select $2::uuid, client_id, id, 'transfer.status_changed', $4::text, $3::timestamptz from changed
+)${
+  lease === null
+    ? ''
+    : `, queued as (
+  insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger, lease_until)
+  select $5::uuid, client_id, $6::uuid, 'fresh', $3::timestamptz, 'schedule', now() + interval '${lease}' from changed
+)`
+}
 insert into deliveries (id, event_id, endpoint_id, client_id, ladder, created_at, status, attempt_count, finished_at)
 select $5::uuid, $2::uuid, $6::uuid, client_id, '0s,5m,30m,2h,6h,1d', $3::timestamptz, ${delivery} from changed`;
 
 const CHANGE: Readonly<Record<EventShape, string>> = {
-  sent: change('done', `${LEASE.seconds} seconds`, "'succeeded', 1, $3::timestamptz"),
-  recorded: change('attempt', `${LEASE.seconds} seconds`, "'pending', 0, null"),
-  apart: change('attempt', `${WAITING} seconds`, "'pending', 0, null"),
+  sent: change("'succeeded', 1, $3::timestamptz", null),
+  recorded: change("'pending', 0, null", `${LEASE.seconds} seconds`),
+  apart: change("'pending', 0, null", `${WAITING} seconds`),
 };
 
 const TAKE = `
 with waiting as materialized (
-  select id from events
-   where outbox >= 'attempt' and outbox <= 'attempt' and outbox <> 'done' and lease_until > now() + interval '${MIDDLE} seconds'
-   order by outbox, client_id, id limit ${LEASED} for update skip locked
+  select delivery_id from queue where lease_until > now() + interval '${MIDDLE} seconds'
+   order by lease_until limit ${LEASED} for update skip locked
 ), leased as (
-  update events set lease_until = now() + interval '${LEASE.seconds} seconds'
-   where id = any(array(select id from waiting)) returning id, body
+  update queue set lease_until = now() + interval '${LEASE.seconds} seconds'
+   where delivery_id = any(array(select delivery_id from waiting)) returning delivery_id
 )
-select leased.id, d.id as "deliveryId", leased.body
-  from leased cross join lateral (select id from deliveries where event_id = leased.id limit 1) d`;
+select v.id, l.delivery_id as "deliveryId", v.body
+  from leased l join deliveries d on d.id = l.delivery_id join events v on v.id = d.event_id`;
 
 const RECORD = `
 with delivery as (
   update deliveries set status = 'succeeded', attempt_count = 1, finished_at = now() where id = $1::uuid
-), event as (
-  update events set outbox = 'done' where id = $2::uuid
+), left_queue as (
+  delete from queue where delivery_id = $1::uuid
 )
 insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status)
-values ($1::uuid, 1, 'schedule', $3::text, $4::text, $4::timestamptz, $5::int, $6::int)`;
+values ($1::uuid, 1, 'schedule', $2::text, $3::text, $3::timestamptz, $4::int, $5::int)`;
 
 export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
   const { databaseUrl, origin, endpointId, width, shape } = plan;
@@ -122,7 +129,7 @@ export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
     async lease() {
       return (await database.query<WorkEvent>({ name: 'lease', text: TAKE })).rows;
     },
-    async post({ id, deliveryId, body }) {
+    async post({ deliveryId, body }) {
       const startedAt = performance.now();
       const t = new Date().toISOString();
       const headers = {
@@ -134,7 +141,7 @@ export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
       await answer.body.dump();
       if (shape === 'sent') return;
       const durationMs = Math.round(performance.now() - startedAt);
-      const values = [deliveryId, id, `${origin}/${endpointId}`, t, durationMs, answer.statusCode];
+      const values = [deliveryId, `${origin}/${endpointId}`, t, durationMs, answer.statusCode];
       await database.query({ name: 'record', text: RECORD, values });
     },
     async close() {

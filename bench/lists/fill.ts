@@ -91,11 +91,10 @@ select made_id(ms::bigint, 3, n), made_id(0, 1, client_of(n, $2::bigint)), 1250,
   from generate_series(0, $1::bigint - 1) n, lateral (select $3::bigint + n * $4::double precision as ms) t`;
 
 const EVENTS = `
-insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
+insert into events (id, client_id, transfer_id, type, body, created_at)
 select made_id(ms::bigint, 4, n), made_id(0, 1, client_of(n, $2::bigint)), made_id(ms::bigint, 3, n), 'transfer.status_changed',
        json_build_object('id', made_id(ms::bigint, 4, n), 'version', '2026-11-21', 'type', 'transfer.status_changed',
          'data', json_build_object('id', made_id(ms::bigint, 3, n), 'status', 'PROCESSING'), 'created_at', at(ms))::text,
-       at(ms), case when n > $1 * 0.98 and n % 2 = 0 then 'start' when n > $1 * 0.999 then 'attempt' else 'done' end::outbox_state,
        at(ms)
   from generate_series(0, $1::bigint - 1) n, lateral (select $3::bigint + n * $4::double precision as ms) t`;
 

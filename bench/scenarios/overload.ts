@@ -113,8 +113,8 @@ async function readRetries({ stack }: Site, transfers: readonly string[]) {
 }
 
 const BACKLOG = `
-select count(*)::int as count, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest
-  from events where outbox = 'delivered'`;
+select count(*)::int as count, coalesce(extract(epoch from now() - min(v.created_at)), 0)::float8 as oldest
+  from outbox o join events v on v.id = o.event_id where o.state = 'delivered'`;
 
 const EVENTS = 'select id from events where transfer_id = any($1::uuid[])';
 

@@ -28,7 +28,7 @@ const WINDOW = 15 * rate;
 const COLUMNS = ['p50 ms', 'p99 ms', 'response p50 ms', 'response p99 ms', 'lost', 'errors'];
 const STANDING = `
   select count(*) filter (where d.attempt_count >= 1)::int as first, count(*) filter (where d.attempt_count >= 2)::int as second,
-         (select count(*)::int from events where outbox in ('delivered', 'start', 'again')) as "in the outbox"
+         (select count(*)::int from outbox) as "in the outbox"
     from deliveries d where d.client_id = any($1::uuid[])`;
 
 const options = readOptions(['--events', '200']);

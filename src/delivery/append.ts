@@ -25,9 +25,8 @@ export function appendEvents(source: string, [type, ladder]: AppendPlaceholders)
     from webhook_endpoints e
    where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
 ), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent, outbox)
-  select c.event_id, c.client_id, c.transfer_id, ${type}::text, ${eventBodySql('c.event_id', 'c.content', 'c.at')}, c.at, c.traceparent,
-         case when exists (select from receivers r where r.client_id = c.client_id) then 'attempt' else 'delivered' end::outbox_state
+  insert into events (id, client_id, transfer_id, type, body, created_at, traceparent)
+  select c.event_id, c.client_id, c.transfer_id, ${type}::text, ${eventBodySql('c.event_id', 'c.content', 'c.at')}, c.at, c.traceparent
     from ${source} c
   returning id
 ), delivery as (
@@ -39,6 +38,10 @@ export function appendEvents(source: string, [type, ladder]: AppendPlaceholders)
 ), queued as (
   insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
   select d.id, d.client_id, d.endpoint_id, 'fresh', now(), 'schedule' from delivery d
+), told as (
+  insert into outbox (event_id, client_id, state)
+  select c.event_id, c.client_id, 'delivered' from ${source} c
+   where not exists (select from receivers r where r.client_id = c.client_id)
 ), appended as (
   select e.id as event_id, coalesce(json_agg(json_build_object(
            'deliveryId', d.id, 'endpointId', d.endpoint_id, 'maxConcurrency', r.max_concurrency))

@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { readingGauges, sharedGauges } from '../platform/telemetry/gauges.js';
-import { dueEvents } from './outbox.js';
 
 /** Rows of a backlog that are counted, at most. A larger count would cost a scrape more than it is worth. */
 export const COUNTED = 100_000;
@@ -10,13 +9,13 @@ const LINES = 1_000;
 /** A delivery this late is overdue, s. An attempt takes less than this. */
 export const OVERDUE_AFTER = 60;
 
-/** What waits: attempts in the queue (`attempt`), and events for their workflow, by `events.outbox`. */
+/** What waits: attempts in the queue (`attempt`), and events for their workflow, by the state of the outbox. */
 export const WAITING_STATES = ['attempt', 'again', 'start', 'delivered'] as const;
 type WaitingState = (typeof WAITING_STATES)[number];
 
 /** The rows that wait in the tables. Ages are in seconds, 0 when no row waits. */
 export interface Backlog {
-  /** At most 100,000 each. */
+  /** At most 100,000 attempts, and 100,000 events in all states. */
   waiting: Record<WaitingState, number>;
   /** Of an attempt, the time since it was due, where no attempt at its endpoint is in flight. */
   oldestAge: Record<WaitingState, number>;
@@ -40,19 +39,15 @@ export async function readBacklog(db: Handle): Promise<Backlog> {
 const EVENT_STATES = WAITING_STATES.filter((state) => state !== 'attempt');
 const ofEachState = (attempt: string, read: (state: string) => string) =>
   `json_build_object('attempt', ${attempt}, ${EVENT_STATES.map((state) => `'${state}', ${read(state)}`).join(', ')})`;
-const eventsIn = (state: string) =>
-  `(select count(*) from (select from events where outbox = '${state}' limit $1::int) e)`;
+const eventsIn = (state: string) => `(select count(*) from counted where state = '${state}')`;
 const ageOf = (time: string) => `greatest(0, extract(epoch from now() - ${time}))`;
-const oldestIn = (state: string) =>
-  `coalesce((select ${ageOf('min(since)')} from oldest where outbox = '${state}'), 0)`;
+const oldestIn = (state: string) => `coalesce((select ${ageOf('min(since)')} from oldest where state = '${state}'), 0)`;
 /** An endpoint with an attempt in flight is served, however long its lines are. */
 const OLDEST_ATTEMPT = `coalesce((
      select ${ageOf('min(due_at)')} from heads
       where endpoint_id not in (select endpoint_id from queue where lease_until is not null)), 0)`;
 const OLDEST_QUEUED = `coalesce((select ${ageOf('min(due_at)')} from (select due_at from queue limit $1::int) q), 0)`;
 const LATE = `now() - $2::int * interval '1 second'`;
-
-const OF_LINE = dueEvents('e', 'l.outbox', 'l.client_id');
 
 /**
  * A loose index scan, as in `leaseEvents`, finds the oldest event of each client, and thus the oldest of each state.
@@ -69,18 +64,16 @@ with recursive heads as (
        order by q.endpoint_id, q.line, q.due_at limit 1) next
    where h.position < ${LINES}
 ), lines as (
-  (select outbox, client_id from events where outbox in ('delivered', 'start', 'again') order by outbox, client_id limit 1)
+  (select o.client_id, o.state, o.event_id from outbox o order by o.client_id, o.state, o.event_id limit 1)
   union all
-  select next.outbox, next.client_id
+  select next.client_id, next.state, next.event_id
     from lines l cross join lateral (
-      select e.outbox, e.client_id from events e
-       where e.outbox in ('delivered', 'start', 'again') and (e.outbox, e.client_id) > (l.outbox, l.client_id)
-       order by e.outbox, e.client_id limit 1) next
+      select o.client_id, o.state, o.event_id from outbox o
+       where (o.client_id, o.state) > (l.client_id, l.state) order by o.client_id, o.state, o.event_id limit 1) next
 ), oldest as (
-  select l.outbox, e.created_at as since
-    from lines l cross join lateral (
-      select e.created_at from events e
-       where ${OF_LINE.where} order by ${OF_LINE.order} limit 1) e
+  select l.state, v.created_at as since from lines l join events v on v.id = l.event_id
+), counted as (
+  select state from outbox limit $1::int
 )
 select json_build_object(
   'waiting', ${ofEachState('(select count(*) from (select from queue limit $1::int) q)', eventsIn)},
@@ -111,7 +104,7 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   gaugeOfEach(
     'webhook_outbox_events',
-    `\`attempt\`: rows of the queue, first attempts and retries. Other states: events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`). Up to ${COUNTED} each.`,
+    `\`attempt\`: rows of the queue, first attempts and retries. Other states: events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`). Up to ${COUNTED} attempts and as many events.`,
     states,
     ({ waiting }) => waiting,
   );

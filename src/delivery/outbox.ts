@@ -1,18 +1,19 @@
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
+import { NIL_ID } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import { lowestIdBefore } from '../platform/retention.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { LeasedAttempt } from './handover.js';
-import { isFree, LEASE } from './lease.js';
+import { isFree } from './lease.js';
 
-/** States in which an event waits for its workflow. */
-export const DUE_STATES = ['again', 'start', 'delivered'] as const;
-export type DueState = (typeof DUE_STATES)[number];
-
-/** Events of one client in one batch, at most, so that the other clients get theirs. */
-const SHARE = 50;
+/**
+ * The outbox: a row for each event whose workflow has something to learn, most urgent state first. It is inserted, or its
+ * state is raised, by what changes the event's deliveries (`tellWorkflows`), and deleted when the workflow knows. Raising
+ * a row ends its lease, so that a process which started the workflow before does not delete it.
+ */
+export type DueState = 'again' | 'start' | 'delivered';
 
 /** An event, as its workflow is started from it. */
 export interface EventRow extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body' | 'traceparent'> {
@@ -22,23 +23,43 @@ export interface EventRow extends Pick<LeasedAttempt, 'eventId' | 'clientId' | '
 
 /** An event that this process has leased, to start its workflow. */
 export interface LeasedEvent extends EventRow {
-  /** The end of the lease, as text of full precision: `markDone` compares it. */
+  state: DueState;
+  /** The end of the lease, as text of full precision: it tells this lease from a later one. */
   lease: string;
 }
 
 /**
- * Leases up to `limit` events in `state`: in turn across clients, the oldest of each client first. A loose index scan
- * finds the clients, so that one client's backlog of a million events costs the others nothing.
+ * SQL: a CTE that raises the rows of events to a state.
+ * @param source a relation with event_id, client_id and state, a row for each event
  */
-export function leaseEvents(db: Handle, state: DueState, limit: number): Promise<LeasedEvent[]> {
-  return db.query<LeasedEvent>(LEASE_EVENTS, [state, limit, SHARE]);
-}
+export const tellWorkflows = (source: string) => `told as (
+  insert into outbox as o (event_id, client_id, state)
+  select event_id, client_id, state from ${source} order by event_id
+  on conflict (event_id) do update set state = excluded.state, lease_until = null
+   where excluded.state = 'again' or excluded.state < o.state
+)`;
 
 /**
- * Marks events done whose workflow knows their state, unless a record has changed it since the lease.
+ * Leases up to `limit` events of up to as many clients after the client `after`: in turn across clients, the most urgent and
+ * then the oldest of each client first. A loose index scan finds the clients, so that one client's backlog of a million
+ * events costs the others nothing.
+ * @returns `last`: the client after which to go on; null: no further client follows
  */
-export async function markDone(db: Handle, state: DueState, events: readonly LeasedEvent[]): Promise<void> {
-  await db.query(MARK_DONE, [...keysOf(events), state]);
+export async function leaseEvents(
+  db: Handle,
+  limit: number,
+  after: string | null,
+): Promise<{ events: LeasedEvent[]; last: string | null }> {
+  const row = await rowOf<{ events: LeasedEvent[]; clients: number; last: string | null }>(db, LEASE_EVENTS, [
+    limit,
+    after ?? NIL_ID,
+  ]);
+  return { events: row.events, last: row.clients === limit ? row.last : null };
+}
+
+/** Deletes the rows of events whose workflows know their state, unless something has changed it since the lease. */
+export async function markDone(db: Handle, events: readonly LeasedEvent[]): Promise<void> {
+  await db.query(MARK_DONE, keysOf(events));
 }
 
 /** Ends the leases after so many seconds. */
@@ -52,117 +73,100 @@ const keysOf = (events: readonly LeasedEvent[]) => [
 ];
 
 /**
- * Marks up to `limit` delivered events done without a workflow: those made longer ago than `trail` (ms, by Postgres's
- * clock) that no process has leased, oldest first of each client. The statement waits for no lock.
- * @returns how many it marked, and how many have a pending delivery and are due for their workflow after all
+ * Deletes up to `limit` rows of delivered events without a workflow: of events made longer ago than `trail` (ms, by
+ * Postgres's clock) that no process has leased, oldest first of each client. The statement waits for no lock.
+ * @returns how many it deleted, and how many have a pending delivery and are due for their workflow after all
  */
 export async function skipWorkflows(db: Handle, trail: number, limit: number) {
   return rowOf<{ skipped: number; due: number }>(db, SKIP, [await lowestIdBefore(db, trail), limit]);
 }
 
-const IN_OUTBOX = `in ('delivered', 'start', 'again')`;
-
-/**
- * SQL: events in `state`, of one client, in an order that only the index of the outbox serves. With equalities and
- * `order by id`, Postgres may walk the primary key through every event that is done, while it has no statistics.
- */
-export function dueEvents(alias: string, state: string, clientId: string): { where: string; order: string } {
-  const line = `(${alias}.outbox, ${alias}.client_id)`;
-  return {
-    where: `${alias}.outbox ${IN_OUTBOX} and ${line} >= (${state}, ${clientId}) and ${line} <= (${state}, ${clientId})`,
-    order: `${alias}.outbox, ${alias}.client_id, ${alias}.id`,
-  };
-}
-
-/** SQL: the clients with events in `state`, by a loose index scan. */
-const clientsIn = (state: string) => `clients as (
-  (select client_id from events where outbox >= ${state} and outbox <= ${state} and outbox ${IN_OUTBOX}
-    order by outbox, client_id limit 1)
-  union all
-  select (select e.client_id from events e
-           where e.outbox ${IN_OUTBOX} and e.outbox <= ${state} and (e.outbox, e.client_id) > (${state}, c.client_id)
-           order by e.outbox, e.client_id limit 1)
-    from clients c where c.client_id is not null
-)`;
-
-const STATE = '$1::outbox_state';
-const OF_CLIENT = dueEvents('e', STATE, 'c.client_id');
-
 /**
  * Each client's rows are locked as they are found. Statements of several workers at the same moment thus get different
- * rows. Clients whose events are all leased take no part of the batch.
- *
- * Postgres cannot estimate how many rows `share` and a condition on two columns choose. It would scan the table for an
- * `exists`, and for a join with `free`; it does not for the first row in the order of the index, and for an array of ids.
+ * rows.
  */
 const LEASE_EVENTS = `
-with recursive ${clientsIn(STATE)}, chosen as materialized (
-  select client_id, greatest(1, least($3::int, $2::int / count(*) over ())) as share
-    from clients c
-   where client_id is not null and (
-     select true from events e
-      where ${OF_CLIENT.where} and ${isFree('e.lease_until')} order by ${OF_CLIENT.order} limit 1)
-   order by random() limit $2::int
+with recursive clients as (
+  (select o.client_id, 1 as position from outbox o where o.client_id > $2::uuid order by o.client_id limit 1)
+  union all
+  select n.client_id, c.position + 1
+    from clients c cross join lateral (
+      select o.client_id from outbox o where o.client_id > c.client_id order by o.client_id limit 1) n
+   where c.position < $1::int
 ), free as materialized (
-  select w.id
-    from chosen c cross join lateral (
-      select id from events e
-       where ${OF_CLIENT.where} and ${isFree('e.lease_until')}
-       order by ${OF_CLIENT.order} limit c.share
+  select w.event_id
+    from (select client_id, ceil($1::numeric / count(*) over ()) as share from clients) c
+   cross join lateral (
+      select o.event_id from outbox o
+       where o.client_id = c.client_id and ${isFree('o.lease_until')}
+       order by o.state, o.event_id limit c.share
          for update skip locked) w
+   limit $1::int
 ), leased as (
-  update events v set lease_until = now() + interval '${LEASE.seconds} seconds'
-   where v.id = any(array(select id from free))
-returning v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent,
-          v.lease_until::text as lease
+  update outbox o set lease_until = now() + interval '30 seconds'
+   where o.event_id = any(array(select event_id from free))
+  returning o.event_id, o.state, o.lease_until
+), rows as (
+  select v.id as "eventId", v.client_id as "clientId", v.transfer_id as "transferId", v.type, v.body, v.traceparent,
+         l.state, l.lease_until::text as lease
+    from leased l join events v on v.id = l.event_id
+   order by l.state, v.id
 )
-select * from leased order by "eventId"`;
+select (select coalesce(json_agg(r), '[]') from rows r) as events,
+       (select count(*)::int from clients) as clients,
+       (select client_id from clients order by position desc limit 1) as last`;
 
-const HELD = `v.id = l.id and v.lease_until = l.lease::timestamptz and v.outbox ${IN_OUTBOX}`;
+/** SQL: the rows that these leases still hold, locked by id, as those that raise rows lock them. */
+const HELD = `held as materialized (
+  select o.event_id from unnest($1::uuid[], $2::timestamptz[]) as l(event_id, lease) join outbox o on o.event_id = l.event_id
+   where o.event_id = any($1::uuid[]) and o.lease_until = l.lease
+   order by o.event_id for update of o
+)`;
 
 const MARK_DONE = `
-update events v set outbox = 'done' from unnest($1::uuid[], $2::text[]) as l(id, lease)
- where ${HELD} and v.outbox = $3::outbox_state`;
+with ${HELD}
+delete from outbox where event_id = any(array(select event_id from held))`;
 
 const RELEASE = `
-update events v set lease_until = now() + $3::int * interval '1 second' from unnest($1::uuid[], $2::text[]) as l(id, lease)
- where ${HELD}`;
-
-const DELIVERED = dueEvents('e', "'delivered'::outbox_state", 'c.client_id');
+with ${HELD}
+update outbox set lease_until = now() + $3::int * interval '1 second' where event_id = any(array(select event_id from held))`;
 
 /**
  * An id says when its event was made, so each client's part of the index ends at its first younger event. For an `exists`
  * on deliveries Postgres might read all pending ones.
  */
 const SKIP = `
-with recursive ${clientsIn(`'delivered'::outbox_state`)}, candidates as (
-  select e.id
+with recursive clients as (
+  (select client_id from outbox order by client_id limit 1)
+  union all
+  select (select o.client_id from outbox o where o.client_id > c.client_id order by o.client_id limit 1)
+    from clients c where c.client_id is not null
+), candidates as (
+  select o.event_id
     from clients c cross join lateral (
-      select e.id from events e
-       where ${DELIVERED.where} and e.id < $1::uuid and ${isFree('e.lease_until')}
-       order by ${DELIVERED.order} limit $2::int) e
+      select o.event_id from outbox o
+       where o.client_id = c.client_id and o.state = 'delivered' and o.event_id < $1::uuid and ${isFree('o.lease_until')}
+       order by o.event_id limit $2::int) o
    limit $2::int
-), free as (
-  select id from events
-   where id = any(array(select id from candidates)) and outbox = 'delivered' and ${isFree('lease_until')}
-     for update skip locked
-), marked as (
-  update events v set outbox = case
-      when (select true from deliveries d where d.event_id = v.id and d.status = 'pending' limit 1)
-      then 'start' else 'done' end::outbox_state
-   where v.id = any(array(select id from free))
-  returning v.outbox
+), free as materialized (
+  select o.event_id, coalesce((
+           select true from deliveries d where d.event_id = o.event_id and d.status = 'pending' limit 1), false) as pending
+    from outbox o
+   where o.event_id = any(array(select event_id from candidates)) and o.state = 'delivered' and ${isFree('o.lease_until')}
+     for update of o skip locked
+), due as (
+  update outbox set state = 'start' where event_id = any(array(select event_id from free where pending))
+), skipped as (
+  delete from outbox where event_id = any(array(select event_id from free where not pending))
 )
-select count(*) filter (where outbox = 'done')::int as skipped, count(*) filter (where outbox <> 'done')::int as due
-  from marked`;
+select count(*) filter (where not pending)::int as skipped, count(*) filter (where pending)::int as due from free`;
 
 const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
 const BATCH = 500;
 
 /**
- * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time is marked done
- * without one, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
+ * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
  * @param trail WORKFLOWS_TRAIL, ms
  */
 export function skipWorkflowsLoop(

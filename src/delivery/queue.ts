@@ -2,6 +2,7 @@ import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpo
 import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt } from './handover.js';
 import { isFree } from './lease.js';
+import { tellWorkflows } from './outbox.js';
 
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, or when a
@@ -9,7 +10,7 @@ import { isFree } from './lease.js';
  * process, and no other process leases the row before the time, on Postgres's clock. When a lease ends, the row is free.
  * The two together tell a lease from every other of the row.
  *
- * Locks are taken in this order: endpoint, deliveries by id, queue, events by id.
+ * Locks are taken in this order: endpoint, deliveries by id, queue, outbox by event.
  */
 
 /** A lease of this process. `leasedUntil` null: whichever it has of the delivery. */
@@ -113,8 +114,8 @@ with endpoint as materialized (
 ), cancelled as (
   update deliveries d set ${CANCELLED}, reason = a.reason
     from asked a where d.id = a.id and a.status = 'pending' and not a.active
-  returning d.event_id
-), ${endFirstAttempts('select event_id from cancelled')}
+  returning d.event_id, d.client_id
+), ${endFirstAttempts('cancelled')}
 delete from queue q using asked a
  where q.delivery_id = a.id and (q.${HELD} or q.lease_until is null)
    and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
@@ -143,17 +144,10 @@ const wake = (due: string) => `${due}, woken as (
   returning d.id, d.event_id, d.client_id, d.endpoint_id, d.next_attempt_at, ${LADDER_TRIGGER} as trigger
 ), ${queueLate('woken', 'next_attempt_at', 'trigger')}`;
 
-/**
- * SQL: CTEs by which the workflows of events read their deliveries again. Events are locked by id.
- * @param source a relation with `event_id`
- * @param where a condition on the event `v`
- */
-export const wakeWorkflows = (source: string, where = 'true') => `woken_event as materialized (
-  select v.id from events v where v.id = any(array(select event_id from ${source})) and ${where}
-   order by v.id for no key update
-), woken_workflow as (
-  update events v set outbox = 'again', lease_until = now() from woken_event w where v.id = w.id
-)`;
+/** SQL: CTEs by which the workflows of the events of `source` (event_id, client_id) read their deliveries again. */
+export const wakeWorkflows = (source: string) => `woken_workflow as (
+  select distinct event_id, client_id, 'again'::outbox_state as state from ${source}
+), ${tellWorkflows('woken_workflow')}`;
 
 const QUEUE_DUE = `
 with ${wake(`due as materialized (
@@ -168,5 +162,5 @@ with ${wake(`due as materialized (
   select d.id from deliveries d
    where d.asleep and d.next_attempt_at < now() - $1::int * interval '1 millisecond'
    order by d.next_attempt_at limit $2::int for no key update skip locked
-)`)}, ${wakeWorkflows('woken', `v.outbox = 'done'`)}
+)`)}, ${wakeWorkflows('woken')}
 select count(*)::int as queued from woken`;

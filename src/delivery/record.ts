@@ -12,7 +12,7 @@ import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
 export interface MadeAttempt {
-  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'number' | 'trigger' | 'url'>;
+  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'line' | 'number' | 'trigger' | 'url'>;
   outcome: SendOutcome;
 }
 
@@ -44,9 +44,8 @@ export interface RecordOptions {
  *   succeed.
  * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once. A manual retry that was accepted meanwhile stays.
- * - The event's `outbox` says what its workflow has to learn. `again`, `start` and `delivered` rank in this order, and
- *   only `again` brings an event back from `done`: a manual retry or a late success, of which its workflow knows nothing.
- *   With `retries-only`, an event that has arrived everywhere has nothing for a workflow to learn, and is not written.
+ * - The outbox gets what the event's workflow has to learn: nothing of an attempt of the late line, which a workflow asked
+ *   for, or of which it was told when the attempt was queued. With `retries-only`, nothing of a delivery that has arrived.
  * @returns no row for an attempt that was not recorded
  */
 export function recordAttempts(
@@ -70,6 +69,7 @@ export function recordAttempts(
     outcomes.map(({ responseBody }) => responseBody),
     outcomes.map(({ error }) => error),
     outcomes.map(({ detail }) => detail),
+    attempts.map(({ line }) => line),
     workflows === 'retries-only',
   ]);
 }
@@ -94,7 +94,7 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
 
 /**
  * `attempt` has what counts, `judged` what becomes of each delivery, by the rows as they were locked: deliveries by id, as a
- * cancellation locks them, then the queue, then events by id.
+ * cancellation locks them, then the queue, then the outbox by event.
  *
  * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
  *   succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the
@@ -111,9 +111,9 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
 const RECORD = `
 with input as (
   select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::text[], $6::text[],
-                       $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[])
+                       $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
     as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
-         response_headers, response_body, error, detail)
+         response_headers, response_body, error, detail, line)
 ), locked as materialized (
   select d.id, d.status, d.attempt_count, d.next_attempt_at,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
@@ -150,8 +150,8 @@ with input as (
     finished_at = case when j.succeeds or j.fails then now() else d.finished_at end
     from judged j
    where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
-  returning d.id, d.event_id, d.endpoint_id, d.status, d.reason, d.next_attempt_at, d.asleep, d.recovered,
-            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.late as unplanned
+  returning d.id, d.event_id, d.client_id, d.endpoint_id, d.status, d.reason, d.next_attempt_at, d.asleep, d.recovered,
+            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.late as unplanned, j.line = 'late' as conducted
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error, detail)
@@ -171,21 +171,17 @@ with input as (
      and q.lease_token = $1::uuid
      and (q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))
   returning q.delivery_id, q.trigger, q.lease_until
-), event as materialized (
-  select event_id, max(case when unplanned then 'again'
-                            when asleep or status = 'failed' then 'start'
-                            when status = 'pending' then 'attempt'
-                            else 'delivered' end::outbox_state) as outbox
-    from updated group by event_id
-), locked_event as materialized (
-  select v.id from events v
-   where v.id = any(array(select event_id from event where not ($14::boolean and outbox <= 'delivered')))
-   order by v.id for no key update
-), raised as (
-  update events v set lease_until = now(), outbox = e.outbox
-    from event e, locked_event l
-   where v.id = l.id and e.event_id = l.id
-     and (e.outbox = 'again' or v.outbox < e.outbox)
+), learns as (
+  select event_id, client_id, min(case when unplanned then 'again'
+                                       when conducted then null
+                                       when asleep or status = 'failed' then 'start'
+                                       when status <> 'pending' and not $15::boolean then 'delivered' end::outbox_state) as state
+    from updated group by event_id, client_id
+), told as (
+  insert into outbox as o (event_id, client_id, state)
+  select event_id, client_id, state from learns where state is not null order by event_id
+  on conflict (event_id) do update set state = excluded.state, lease_until = null
+   where excluded.state = 'again' or excluded.state < o.state
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text, u.reason,
        to_char(u.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",

@@ -51,7 +51,6 @@ export class Slots<Job> {
   readonly #ready: Client<Job>[] = [];
   #active = 0;
   #waiting = 0;
-  #asked = 0;
 
   constructor(
     private readonly limits: Limits,
@@ -64,11 +63,6 @@ export class Slots<Job> {
 
   get waiting(): number {
     return this.#waiting;
-  }
-
-  /** Jobs that ever asked for a slot. */
-  get asked(): number {
-    return this.#asked;
   }
 
   /** How many more jobs may wait here. */
@@ -87,7 +81,6 @@ export class Slots<Job> {
     endpoint.lines[line].push({ job, since: now });
     endpoint.client.waiting++;
     this.#waiting++;
-    this.#asked++;
     this.#enqueue(endpoint);
   }
 

@@ -45,7 +45,7 @@ const endOfLease = (order: 'asc' | 'desc') =>
 const WAITING = `
 select exists (select from queue where lease_until is null order by endpoint_id limit 1) as queued,
   ${endOfLease('asc')} or ${endOfLease('desc')} as expired,
-  exists (select from events where outbox in ('delivered', 'start', 'again') order by outbox, client_id limit 1) as starts,
+  exists (select from outbox order by client_id limit 1) as starts,
   exists (select from workflow_starts where start_after <= now() order by start_after limit 1) as workflows,
   exists (select from sandbox_transfers order by transfer_id desc limit 1)
     or exists (select from receiver_checks order by started_at desc limit 1) as "sandboxUsed"`;

@@ -18,7 +18,7 @@ const LEASE_SECONDS = 30;
  * gets. A flood waits in Postgres, because in Temporal its tasks would take the server's time from deliveries.
  */
 const REST = 4;
-/** Shortest and longest rest, ms. The longest also applies during a burst of first attempts. */
+/** Shortest and longest rest, ms. */
 const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
 /** A row whose workflow could not be started is due again after the first, s; one that Temporal rejects, after the second. */
 const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
@@ -34,7 +34,7 @@ export interface WorkflowOutboxOptions extends Omit<WorkflowStarterOptions, 'wor
 
 /** Starts the workflows of `workflow_starts`, and starts those again that have stopped renewing their rows. */
 export function workflowOutbox(options: WorkflowOutboxOptions): Periodic {
-  const { db, temporal, busy, waiting, endLate, interval, log } = options;
+  const { db, temporal, waiting, endLate, interval, log } = options;
 
   /** Starts one workflow after the other. @returns whether the table may have more */
   async function startBatch(): Promise<boolean> {
@@ -51,7 +51,7 @@ export function workflowOutbox(options: WorkflowOutboxOptions): Periodic {
       }
       const since = performance.now();
       goesOn = await startOne(client, start);
-      const rest = busy() ? LONGEST_REST : REST * (performance.now() - since);
+      const rest = REST * (performance.now() - since);
       await loop.pause(Math.min(Math.max(SHORTEST_REST, rest), LONGEST_REST));
     }
     return due.length === BATCH && goesOn;

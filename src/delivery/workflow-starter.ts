@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { SpanKind } from '@opentelemetry/api';
 import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
@@ -19,24 +20,21 @@ import type { Log } from '../platform/telemetry/log.js';
 import { inSpan } from '../platform/telemetry/traces.js';
 import { isRefusedInput, startUnlessRunning } from '../temporal/connection.js';
 import { eventTitle } from './event-catalogue.js';
-import {
-  DUE_STATES,
-  type DueState,
-  type EventRow,
-  type LeasedEvent,
-  leaseEvents,
-  markDone,
-  releaseEvents,
-} from './outbox.js';
+import { type DueState, type EventRow, type LeasedEvent, leaseEvents, markDone, releaseEvents } from './outbox.js';
 import type { Waiting } from './waiting.js';
 
-/** The table is read this often, ms. */
+/** The outbox is read this often, ms. */
 const POLL = 1_000;
 /** Starts in progress at once. A start costs two cores 15 to 35 ms. */
 export const CONCURRENCY = 16;
 const BATCH = 32;
-/** While attempts come in a burst, a batch has two events, and one begins in this time, ms. */
-const WHILE_BUSY = { size: 2, pause: 250, delivered: 1_000 };
+/**
+ * A start takes this much time in which the event loop of this process had nothing to do, ms. While attempts saturate it,
+ * starts wait: they cost 15 to 50 times the CPU of an attempt.
+ */
+export const IDLE_FOR_START = 10;
+/** Without enough of it, the starter looks again after this time, ms. */
+const REST = 250;
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
 /** A delivered event with a sibling in the queue waits this long for the sibling's attempt, s. */
@@ -47,75 +45,80 @@ export interface WorkflowStarterOptions {
   /** Undefined while Temporal is unavailable. */
   temporal: () => Client | undefined;
   workflows: WorkflowMode;
-  /** Whether attempts come in a burst. They go first. */
-  busy: () => boolean;
   /** Asked each second. */
   waiting: () => Promise<Pick<Waiting, 'starts'>>;
   log: Log;
+  /** Time in which the event loop of this process has been idle, ms. */
+  idleTime?: () => number;
 }
 
 /**
- * Starts one workflow for each event, from one source: the events in the table whose `outbox` says that their workflow has
- * something to learn. It takes `again` and `start` before `delivered`, and clients in turn. No attempt waits for it: the
- * queue has those that are due.
+ * Starts one workflow for each event, from one source: the outbox. Clients take turns; of each client, `again` goes first,
+ * then `start`, then `delivered`. No attempt waits for it: the queue has those that are due.
  */
 export function workflowStarter(options: WorkflowStarterOptions): Periodic {
-  const { db, temporal, workflows, busy, waiting, log } = options;
+  const { db, temporal, workflows, waiting, log, idleTime = () => performance.eventLoopUtilization().idle } = options;
   const limit = pLimit(CONCURRENCY);
   /**
    * Events of the next batch. Half after a failure, one more after each batch without one, so that a Temporal that is
    * overloaded gets one start at a time and can recover.
    */
   let size = BATCH;
+  /** The part of the idle time that starts have used up, ms. */
+  let used = idleTime() - BATCH * IDLE_FOR_START;
+  /** The client after which the next batch begins. */
+  let after: string | null = null;
 
   async function startAll(): Promise<void> {
     while (!loop.stopped && temporal()) {
-      const isBusy = busy();
-      let state: DueState | undefined;
-      let events: LeasedEvent[] = [];
-      for (state of DUE_STATES) {
-        events = await leaseEvents(db, state, Math.min(size, isBusy ? WHILE_BUSY.size : BATCH));
-        if (events.length > 0) break;
+      used = Math.max(used, idleTime() - BATCH * IDLE_FOR_START);
+      const affordable = Math.floor((idleTime() - used) / IDLE_FOR_START);
+      if (affordable < 1) {
+        await loop.pause(REST);
+        continue;
       }
-      if (!state || events.length === 0) return;
-      const anyDone = await startBatch(state, events);
-      if (!anyDone) await loop.pause(RETRY_AFTER * 1_000);
-      else if (isBusy) await loop.pause(state === 'delivered' ? WHILE_BUSY.delivered : WHILE_BUSY.pause);
+      const from = after;
+      const { events, last } = await leaseEvents(db, Math.min(size, affordable), from);
+      after = last;
+      if (events.length > 0) await startBatch(events);
+      else if (from === null && last === null) return;
     }
   }
 
-  /** @returns false when Temporal took none of them */
-  async function startBatch(state: DueState, events: readonly LeasedEvent[]): Promise<boolean> {
+  async function startBatch(events: readonly LeasedEvent[]): Promise<void> {
     const starts = await readStarts(db, events);
-    const early = state === 'delivered' ? starts.filter(({ isQueued }) => isQueued) : [];
+    const early = starts.filter(({ event, isQueued }) => event.state === 'delivered' && isQueued);
     const started = starts.filter((start) => !early.includes(start));
-    const results = await Promise.all(started.map((start) => limit(() => startOne(state, start))));
+    const results = await Promise.all(started.map((start) => limit(() => startOne(start))));
     const eventsOf = (some: typeof starts) => some.map(({ event }) => event);
     const done = started.filter((_, i) => results[i] === undefined);
     const failed = started.filter((_, i) => results[i] !== undefined);
     failpoint('before-mark');
-    if (done.length > 0) await markDone(db, state, eventsOf(done));
+    if (done.length > 0) await markDone(db, eventsOf(done));
     failpoint('after-mark');
     if (early.length > 0) await releaseEvents(db, eventsOf(early), SIBLING);
     const faults = results.filter((result) => result !== undefined);
+    if (failed.length > 0) {
+      log.warn({ err: faults[0], events: failed.length }, 'workflows could not be started; next try in a second');
+      await releaseEvents(db, eventsOf(failed), RETRY_AFTER);
+    }
+    // An event whose input Temporal rejects delays no other event.
     const isOverloaded = faults.some((fault) => !isRefusedInput(fault));
     size = isOverloaded ? Math.ceil(size / 2) : Math.min(BATCH, size + 1);
-    if (failed.length === 0) return true;
-    log.warn({ err: faults[0], events: failed.length }, 'workflows could not be started; next try in a second');
-    await releaseEvents(db, eventsOf(failed), RETRY_AFTER);
-    // An event whose input Temporal rejects delays no other event, even when it is alone in its batch.
-    return done.length > 0 || !isOverloaded;
+    if (isOverloaded && done.length === 0) await loop.pause(RETRY_AFTER * 1_000);
   }
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */
-  async function startOne(how: DueState, start: EventStart): Promise<unknown> {
-    if (workflows === 'retries-only' && how !== 'again' && !start.input.deliveries.some(isUnsuccessful))
+  async function startOne(start: EventStart<LeasedEvent>): Promise<unknown> {
+    const { state } = start.event;
+    if (workflows === 'retries-only' && state !== 'again' && !start.input.deliveries.some(isUnsuccessful))
       return undefined;
     try {
       const client = temporal();
       if (!client) throw new Error('Temporal is unavailable');
+      used += IDLE_FOR_START;
       failpoint('before-start');
-      await startDeliverEvent(client, start, how);
+      await startDeliverEvent(client, start, state);
       failpoint('after-start');
       return undefined;
     } catch (error) {

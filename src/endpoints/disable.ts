@@ -65,13 +65,14 @@ export const ACTIVE = 'e.enabled and e.deleted_at is null';
 export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep = false, finished_at = now()`;
 
 /**
- * SQL: CTEs by which events whose deliveries were cancelled before an attempt are due for their workflows. Events are
- * locked by id, after deliveries and queue.
+ * SQL: a CTE that tells the workflows of events whose deliveries were cancelled before an attempt. A workflow that runs
+ * finds the cancelled delivery at the end of its timer.
+ * @param cancelled a relation with event_id and client_id
  */
-export const endFirstAttempts = (eventIds: string) => `unattempted as materialized (
-  select v.id from events v where v.id = any(array(${eventIds})) and v.outbox = 'attempt' order by v.id for no key update
-), ended as (
-  update events v set outbox = 'delivered', lease_until = now() from unattempted u where v.id = u.id
+export const endFirstAttempts = (cancelled: string) => `ended as (
+  insert into outbox (event_id, client_id, state)
+  select event_id, client_id, 'delivered' from ${cancelled} order by event_id
+  on conflict (event_id) do nothing
 )`;
 
 /**
@@ -91,19 +92,21 @@ with endpoint as materialized (
   select coalesce(e.cancelling_after, '${NIL_ID}') as after, ${CANCELLED_BECAUSE} as reason
     from webhook_endpoints e where e.id = $1::uuid and not (${ACTIVE})
 ), pending as materialized (
-  select d.id from deliveries d
+  select d.id, d.asleep from deliveries d
    where d.endpoint_id = $1::uuid and d.status >= 'pending' and d.status <= 'pending'
      and d.id > (select after from endpoint)
    order by d.status desc, d.id limit ${CANCELLED_AT_ONCE + 1} for no key update
 ), batch as materialized (
-  select id from pending order by id limit ${CANCELLED_AT_ONCE}
+  select id, asleep from pending order by id limit ${CANCELLED_AT_ONCE}
 ), cancelled as (
   update deliveries set ${CANCELLED}, reason = (select reason from endpoint)
    where id = any(array(select id from batch))
-  returning event_id
+  returning id, event_id, client_id
+), unattempted as (
+  select event_id, client_id from cancelled where id = any(array(select id from batch where not asleep))
 ), left_queue as (
   delete from queue where delivery_id = any(array(select id from batch)) and lease_until is null
-), ${endFirstAttempts('select event_id from cancelled')}
+), ${endFirstAttempts('unattempted')}
 update webhook_endpoints
    set cancelling_after = case when (select count(*) from pending) > ${CANCELLED_AT_ONCE}
                                then (select id from batch order by id desc limit 1) end

@@ -32,12 +32,13 @@ export async function removeExpiredEvents(
 
 const REMOVE = `
 with candidates as materialized (
-  select id, outbox from events
+  select id from events
    where id < $1::uuid and ($2::uuid is null or id > $2::uuid)
    order by id limit $3::int
 ), free as materialized (
-  select id from events where id in (select id from candidates where outbox in ('attempt', 'done')) and outbox in ('attempt', 'done')
-     for update skip locked
+  select v.id from events v
+   where v.id in (select id from candidates) and not exists (select from outbox o where o.event_id = v.id)
+     for update of v skip locked
 ), ended as materialized (
   select id, event_id from deliveries
    where event_id in (select id from free) and status <> 'pending' and not exists (select from queue q where q.delivery_id = deliveries.id)

@@ -8,7 +8,6 @@ import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { checkMasterKey } from '../auth/master-key.js';
 import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
-import { watchBurst } from '../delivery/burst.js';
 import { Dispatcher, type Job } from '../delivery/dispatcher.js';
 import type { Handover, QueuedAt } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
@@ -62,7 +61,6 @@ export function createDeliveryEngine(context: RoleContext) {
   const perEndpoint = config.endpointConcurrency;
   const { workerConcurrency: total, clientConcurrency: perClient } = config;
   const slots: Slots<Job> = new Slots({ perEndpoint, perClient, total, waiting: WAITING }, workers);
-  const busy = watchBurst(slots);
   const attempts: AttemptDependencies = { ...context, sender, recorder, endpointHours, disableAfter };
   const wakeUps = sendWakeUps(database, log);
   const dispatcher: Dispatcher = new Dispatcher({
@@ -105,7 +103,7 @@ export function createDeliveryEngine(context: RoleContext) {
   });
   metrics.append(readSdkMetrics);
   const client = () => temporal.client;
-  const starter = workflowStarter({ db: database, temporal: client, workflows, busy, waiting, log });
+  const starter = workflowStarter({ db: database, temporal: client, workflows, waiting, log });
   const sandbox =
     config.environment === 'sandbox'
       ? createSandboxEngine({ ...context, sender, handover: dispatcher }, waiting)
@@ -113,7 +111,7 @@ export function createDeliveryEngine(context: RoleContext) {
   const loops = [
     starter,
     workflowOutbox({
-      ...{ db: database, temporal: client, busy, waiting, interval: 1_000, log },
+      ...{ db: database, temporal: client, waiting, interval: 1_000, log },
       ...sandbox?.outbox,
     }),
     watchdog(database, poll, log),

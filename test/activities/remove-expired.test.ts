@@ -43,8 +43,8 @@ it('removes stored responses batch by batch, even if no event has expired', asyn
 
 it('reads a table without expired rows once in a run, however many events the run removes', async () => {
   await db.query(
-    `insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
-     select ('00000000-0001-7000-8000-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(), gen_random_uuid(), 't', '{}', now(), 'done'
+    `insert into events (id, client_id, transfer_id, type, body, created_at)
+     select ('00000000-0001-7000-8000-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(), gen_random_uuid(), 't', '{}', now()
        from generate_series(1, 1001) n`,
     [],
   );

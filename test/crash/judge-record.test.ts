@@ -25,7 +25,7 @@ const delivery: DeliveryRow = {
 };
 const record: Record = {
   transfers: ['x'],
-  events: [{ id: 'e', transfer: 'x', body, outbox: 'done' }],
+  events: [{ id: 'e', transfer: 'x', body, outbox: null }],
   deliveries: [delivery],
   attempts: [attempt(1), attempt(2, success)],
   halfChanged: [],

@@ -17,7 +17,8 @@ export interface EventRow {
   id: string;
   transfer: string;
   body: string;
-  outbox: string;
+  /** Null: its workflow has nothing to learn. */
+  outbox: string | null;
 }
 
 export interface DeliveryRow {
@@ -44,7 +45,8 @@ export async function readRecord(database: pg.Client): Promise<Record> {
   const rows = async <Row>(text: string) => (await database.query(text)).rows as Row[];
   return {
     transfers: (await rows<{ id: string }>('select id from transfers')).map(({ id }) => id),
-    events: await rows<EventRow>(`select id, transfer_id as transfer, body, outbox::text from events order by id`),
+    events: await rows<EventRow>(`select v.id, v.transfer_id as transfer, v.body, o.state::text as outbox
+         from events v left join outbox o on o.event_id = v.id order by v.id`),
     deliveries: await rows<DeliveryRow>(
       `select d.id, d.event_id as event, substring(e.url from '^[a-z]+://[^/]+(.*)$') as path, d.status::text,
               d.attempt_count as "attemptCount", d.rung
@@ -74,7 +76,7 @@ select distinct e.id from events e
 /** Counts the work in progress. All three counts are 0 when the service is quiet. */
 export async function inProgress(database: pg.Client) {
   const { rows } = await database.query(
-    `select (select count(*)::int from events where outbox <> 'done') as outbox,
+    `select (select count(*)::int from outbox) as outbox,
             (select count(*)::int from deliveries where status = 'pending') as pending,
             (select count(*)::int from queue) as queued`,
   );

@@ -4,6 +4,7 @@ import { NOW, newIdSql } from '../../src/platform/ids.js';
 import { EVENT_TYPE } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { outboxOf } from '../support/outbox.js';
 import { LADDER } from '../support/run-workflow.js';
 
 let db: TestDatabase;
@@ -51,7 +52,8 @@ describe("an event that a producer's own statement appends", () => {
     expect(endpointsOf(await deliveriesOf(event!.eventId))).toEqual(expected);
     expect(JSON.stringify(event)).not.toContain('nvelope');
     const row = await eventOf(event!.eventId);
-    expect(row).toMatchObject({ clientId, type: EVENT_TYPE, outbox: 'attempt' });
+    expect(row).toMatchObject({ clientId, type: EVENT_TYPE });
+    expect(await outboxOf(db, row.id)).toBeNull();
     const createdAt = row.createdAt.toISOString().slice(0, -1);
     expect(row.body).toBe(`{"id":"${row.id}","type":"notice","created_at":"${createdAt}"}`);
   });
@@ -74,8 +76,8 @@ describe("an event that a producer's own statement appends", () => {
     const [event] = await append([(await makeTransfer(db, clientId)).id]);
     expect(event!.deliveries).toEqual([]);
     expect(await deliveriesOf(event!.eventId)).toEqual([]);
-    const { outbox, leaseUntil } = await eventOf(event!.eventId);
-    expect([outbox, leaseUntil.getTime() <= Date.now()]).toEqual(['delivered', true]);
+    const row = await db.prisma.outboxEvent.findUnique({ where: { eventId: event!.eventId } });
+    expect(row).toMatchObject({ clientId, state: 'delivered', leaseUntil: null });
   });
 
   it('gets the endpoints of its own client when one statement appends the events of several clients', async () => {
@@ -84,7 +86,7 @@ describe("an event that a producer's own statement appends", () => {
     const transfers = await Promise.all(clients.map(async (clientId) => (await makeTransfer(db, clientId)).id));
     const events = await append(transfers);
     expect(events.map(({ deliveries }) => endpointsOf(deliveries))).toEqual([[first.id], [second.id], []]);
-    const states = await Promise.all(events.map(async ({ eventId }) => (await eventOf(eventId)).outbox));
-    expect(states).toEqual(['attempt', 'attempt', 'delivered']);
+    const states = await Promise.all(events.map(({ eventId }) => outboxOf(db, eventId)));
+    expect(states).toEqual([null, null, 'delivered']);
   });
 });

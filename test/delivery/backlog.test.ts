@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readBacklog } from '../../src/delivery/backlog.js';
+import type { OutboxState } from '../../src/platform/database/generated/enums.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { setOutbox } from '../support/outbox.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -23,11 +25,13 @@ test('counts queued attempts and waiting events by state, and finds the oldest o
   const events = [];
   for (let i = 0; i < 6; i++) events.push(await commitEvent(db));
   const [sleeping, asleepLate, done, again, start, delivered] = events.map(({ eventId }) => eventId);
-  const is = (eventId: string | undefined, outbox: string, madeAgo: number) =>
-    db.query(
-      `update events set outbox = $2::outbox_state, created_at = now() - $3::int * interval '1 s' where id = $1::uuid`,
-      [...[eventId, outbox, madeAgo]],
-    );
+  const is = async (eventId: string, state: OutboxState | null, madeAgo: number) => {
+    await setOutbox(db, eventId, state);
+    await db.query(`update events set created_at = now() - $2::int * interval '1 s' where id = $1::uuid`, [
+      eventId,
+      madeAgo,
+    ]);
+  };
   const sleeps = async (eventId: string | undefined, inSeconds: number) => {
     await db.query(
       `with woken as (
@@ -45,10 +49,10 @@ test('counts queued attempts and waiting events by state, and finds the oldest o
     );
   const leaves = (eventId: string | undefined) =>
     db.query('delete from queue where delivery_id in (select id from deliveries where event_id = $1::uuid)', [eventId]);
-  await is(sleeping, 'done', 9_000);
-  await is(again, 'again', 150);
-  await is(start, 'start', 100);
-  await is(delivered, 'delivered', 200);
+  await is(sleeping!, null, 9_000);
+  await is(again!, 'again', 150);
+  await is(start!, 'start', 100);
+  await is(delivered!, 'delivered', 200);
   await sleeps(sleeping, 300);
   await sleeps(asleepLate, -600);
   await isDue(done, 45);

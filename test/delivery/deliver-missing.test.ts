@@ -11,6 +11,7 @@ import { makeOne } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, refusedBy } from '../support/factories.js';
+import { outboxOf } from '../support/outbox.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
 const HOUR = 3_600_000;
@@ -94,7 +95,7 @@ describe('the deliveries of missing events', () => {
     expect(await db.prisma.queuedAttempt.findMany({ where: { endpointId: endpoint.id } })).toMatchObject([
       { deliveryId: delivery!.id, clientId, line: 'late', trigger: 'recover', leaseToken: null, leaseUntil: null },
     ]);
-    expect(await db.prisma.event.findUnique({ where: { id: eventId } })).toMatchObject({ outbox: 'again' });
+    expect(await outboxOf(db, eventId)).toBe('again');
     expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, next: 'recover' });
   });
 

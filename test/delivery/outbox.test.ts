@@ -1,113 +1,230 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { leaseEvents, skipWorkflows } from '../../src/delivery/outbox.js';
+import type pg from 'pg';
+import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
+import { readBacklog } from '../../src/delivery/backlog.js';
+import { type DueState, leaseEvents, markDone, releaseEvents, skipWorkflows } from '../../src/delivery/outbox.js';
 import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
+import { emptyOutbox, outboxOf, setOutbox } from '../support/outbox.js';
 import { attemptedEvent } from '../support/workflow-starter.js';
 
 const MINUTE = 60_000;
 
 let db: TestDatabase;
+let other: pg.Client;
+let clientIds: string[];
 beforeAll(async () => {
   db = await createTestDatabase();
+  other = await db.openSession();
+  clientIds = [await makeClient(db), await makeClient(db), await makeClient(db)].sort();
 });
-afterAll(() => db.drop());
-afterEach(() =>
-  db.query(`delete from events where not exists (select from deliveries d where d.event_id = events.id)`, []),
-);
+afterAll(() => db?.drop());
+afterEach(() => emptyOutbox(db));
 
-type State = 'delivered' | 'start' | 'attempt';
-/** An event without deliveries that was made so long ago, ms. */
-async function eventOf(clientId: string, ago: number, outbox: State = 'delivered'): Promise<string> {
-  const at = new Date(Date.now() - ago);
-  const id = newId(at.getTime());
-  const data = { id, clientId, transferId: newId(), type: 't', body: '{}', createdAt: at, outbox };
-  await db.prisma.event.create({ data: { ...data, leaseUntil: new Date(0) } });
+/** An event without deliveries that was made so long ago, ms, and that waits in a state. */
+async function eventOf(clientId: string, state: DueState, ago = 0): Promise<string> {
+  const createdAt = new Date(Date.now() - ago);
+  const id = newId(createdAt.getTime());
+  await db.prisma.event.create({
+    data: { id, clientId, transferId: newId(), type: 't', body: '{}', createdAt },
+  });
+  await setOutbox(db, id, state);
   return id;
 }
-const outboxOf = async (id: string) => (await db.prisma.event.findUniqueOrThrow({ where: { id } })).outbox;
+/** @returns the ids of `count` waiting events of each client, the oldest first */
+async function eventsOfEach(state: DueState, count: number): Promise<string[][]> {
+  const all: string[][] = [];
+  for (const clientId of clientIds) {
+    const ids = [];
+    for (let ago = count; ago > 0; ago--) ids.push(await eventOf(clientId, state, ago * MINUTE));
+    all.push(ids);
+  }
+  return all;
+}
+const lease = async (limit: number, after: string | null = null) => (await leaseEvents(db, limit, after)).events;
+const idsOf = (events: readonly { eventId: string }[]) => events.map(({ eventId }) => eventId);
+const statesOf = (ids: readonly string[]) => Promise.all(ids.map((id) => outboxOf(db, id)));
+
+describe('events that wait in the outbox', () => {
+  it('are leased in turn across clients, the oldest of each first, and once', async () => {
+    const waiting = await eventsOfEach('delivered', 4);
+    expect(idsOf(await lease(6))).toEqual(waiting.flatMap((ids) => ids.slice(0, 2)).sort());
+    expect(await lease(100)).toHaveLength(6);
+    expect(await lease(100)).toEqual([]);
+  });
+
+  it('are leased by urgency within each client: again, start, delivered', async () => {
+    const [one, two] = clientIds as [string, string];
+    await eventOf(one, 'delivered', 3 * MINUTE);
+    const start = await eventOf(one, 'start', 2 * MINUTE);
+    const again = await eventOf(one, 'again', MINUTE);
+    const delivered = await eventOf(two, 'delivered', 0);
+    expect(idsOf(await lease(2))).toEqual([again, delivered]);
+    expect(await lease(1)).toMatchObject([{ eventId: start, state: 'start' }]);
+  });
+
+  it('are leased from as many clients as the batch has events, and from the clients after them next', async () => {
+    await eventsOfEach('start', 2);
+    const [one, two, three] = clientIds as [string, string, string];
+    const first = await leaseEvents(db, 2, null);
+    expect([first.events.map(({ clientId }) => clientId).sort(), first.last]).toEqual([[one, two], two]);
+    const second = await leaseEvents(db, 2, first.last);
+    expect([second.events.map(({ clientId }) => clientId), second.last]).toEqual([[three, three], null]);
+  });
+
+  it('are leased while another worker leases the oldest ones at the same moment', async () => {
+    const ids = [];
+    for (let ago = 4; ago > 0; ago--) ids.push(await eventOf(clientIds[0]!, 'start', ago * MINUTE));
+    await other.query('begin');
+    await other.query('select from outbox where event_id = any($1::uuid[]) for update', [ids.slice(0, 2)]);
+    expect(idsOf(await lease(2))).toEqual(ids.slice(2));
+    await other.query('commit');
+    expect(idsOf(await lease(10))).toEqual(ids.slice(0, 2));
+    expect(await lease(10)).toEqual([]);
+  });
+
+  it('go to workers that lease at the same time in different batches, and each event to one', async () => {
+    const waiting = await eventsOfEach('start', 20);
+    const batches = await Promise.all(Array.from({ length: 4 }, () => lease(15)));
+    const rest = [await lease(15), await lease(15)];
+    expect(idsOf([...batches, ...rest].flat()).sort()).toEqual(waiting.flat().sort());
+  });
+
+  it.each([
+    ['has ended', `now() - interval '1 ms'`, 1],
+    ['is of a clock that was ahead', `now() + interval '61 seconds'`, 1],
+    ['runs', `now() + interval '30 seconds'`, 0],
+  ])('are free when their lease %s', async (_, until, count) => {
+    await eventOf(clientIds[0]!, 'again');
+    await db.query(`update outbox set lease_until = ${until}`, []);
+    expect(await lease(10)).toHaveLength(count);
+  });
+});
+
+describe('a leased event', () => {
+  async function leaseOne() {
+    const id = await eventOf(clientIds[0]!, 'start');
+    const leased = await lease(10);
+    expect(idsOf(leased)).toEqual([id]);
+    return { id, leased };
+  }
+
+  it('leaves the outbox once its workflow knows its state', async () => {
+    const { id, leased } = await leaseOne();
+    await markDone(db, leased);
+    expect(await outboxOf(db, id)).toBeNull();
+  });
+
+  it.each(['again', 'start'] as const)('stays if its state has been raised since the lease: %s', async (state) => {
+    const { id, leased } = await leaseOne();
+    await db.query(`update outbox set state = $2::outbox_state, lease_until = null where event_id = $1::uuid`, [
+      id,
+      state,
+    ]);
+    await markDone(db, leased);
+    expect(await outboxOf(db, id)).toBe(state);
+  });
+
+  it('is leased again after its release time, unless another process has it', async () => {
+    const { id, leased } = await leaseOne();
+    await releaseEvents(db, leased, 20);
+    expect(await lease(10)).toEqual([]);
+    // The lease has another end now: this process has it no more.
+    await releaseEvents(db, leased, -1);
+    expect(await lease(10)).toEqual([]);
+    await db.query(`update outbox set lease_until = now()`, []);
+    await releaseEvents(db, await lease(10), -1);
+    expect(idsOf(await lease(10))).toEqual([id]);
+  });
+});
 
 describe('skipWorkflows', () => {
-  it('marks delivered events that are older, of each client, and no event in another state', async () => {
-    const [one, other] = [await makeClient(db), await makeClient(db)];
-    const old = [await eventOf(one, 3 * MINUTE), await eventOf(one, 2 * MINUTE), await eventOf(other, 2 * MINUTE)];
-    const kept = [
-      await eventOf(one, MINUTE / 2),
-      await eventOf(one, 2 * MINUTE, 'start'),
-      await eventOf(other, 2 * MINUTE, 'attempt'),
+  it('deletes rows of delivered events that are older, of each client, and no row in another state', async () => {
+    const [one, two] = clientIds as [string, string];
+    const old = [
+      await eventOf(one, 'delivered', 3 * MINUTE),
+      await eventOf(one, 'delivered', 2 * MINUTE),
+      await eventOf(two, 'delivered', 2 * MINUTE),
     ];
+    const kept = [await eventOf(one, 'delivered', MINUTE / 2), await eventOf(one, 'start', 2 * MINUTE)];
     expect(await skipWorkflows(db, MINUTE, 100)).toEqual({ skipped: 3, due: 0 });
-    expect(await Promise.all(old.map(outboxOf))).toEqual(['done', 'done', 'done']);
-    expect(await Promise.all(kept.map(outboxOf))).toEqual(['delivered', 'start', 'attempt']);
+    expect(await statesOf(old)).toEqual([null, null, null]);
+    expect(await statesOf(kept)).toEqual(['delivered', 'start']);
     expect(await skipWorkflows(db, MINUTE, 100)).toEqual({ skipped: 0, due: 0 });
   });
 
-  it('marks no more than `limit`, the oldest first', async () => {
-    const clientId = await makeClient(db);
+  it('deletes no more than `limit`, the oldest first', async () => {
     const ids = [];
-    for (let minute = 9; minute > 4; minute--) ids.push(await eventOf(clientId, minute * MINUTE));
+    for (let minute = 9; minute > 5; minute--) ids.push(await eventOf(clientIds[0]!, 'delivered', minute * MINUTE));
     expect(await skipWorkflows(db, MINUTE, 2)).toEqual({ skipped: 2, due: 0 });
-    expect(await Promise.all(ids.map(outboxOf))).toEqual(['done', 'done', 'delivered', 'delivered', 'delivered']);
+    expect(await statesOf(ids)).toEqual([null, null, 'delivered', 'delivered']);
   });
 
   it('leaves an event that a starter has leased', async () => {
-    const id = await eventOf(await makeClient(db), 2 * MINUTE);
-    expect((await leaseEvents(db, 'delivered', 10)).map(({ eventId }) => eventId)).toEqual([id]);
+    const id = await eventOf(clientIds[0]!, 'delivered', 2 * MINUTE);
+    expect(idsOf(await lease(10))).toEqual([id]);
     expect(await skipWorkflows(db, MINUTE, 10)).toEqual({ skipped: 0, due: 0 });
   });
 
   it('returns an event with a pending delivery to the starter', async () => {
     const { eventId } = await attemptedEvent(db, 'pending');
-    await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'delivered' } });
+    await setOutbox(db, eventId, 'delivered');
     expect(await skipWorkflows(db, 0, 10)).toEqual({ skipped: 0, due: 1 });
-    expect(await outboxOf(eventId)).toBe('start');
-    await db.prisma.event.update({ where: { id: eventId }, data: { outbox: 'done' } });
+    expect(await outboxOf(db, eventId)).toBe('start');
   });
 });
 
-describe('a backlog of 200,000 delivered events in front of one failed event', () => {
+describe('a backlog of 200,000 delivered events beside one failed event', () => {
+  let explained: ExplainedDatabase;
+  afterAll(() => explained?.close());
+
   it('costs the lease of the failed event nothing, and a batch no more rows than its size', async () => {
-    const [crowd, quiet] = [await makeClient(db), await makeClient(db)];
+    const [crowd, quiet] = clientIds as [string, string];
     for (let from = 0; from < 200_000; from += 20_000) await db.query(BACKLOG, [from, from + 19_999, crowd]);
-    const failed = await eventOf(crowd, 0, 'start');
-    const other = await eventOf(quiet, 0, 'delivered');
-    await db.pool.query('vacuum analyze events');
-    const explained = openExplained(db.url.reveal());
+    await db.pool.query('vacuum analyze events, outbox');
+    const failed = await eventOf(crowd, 'start');
+    const alone = await eventOf(quiet, 'delivered');
+    explained = openExplained(db.url.reveal());
     const rowsTouched = () => {
       const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      const scans = nodes.filter((node) => node['Relation Name'] === 'events' || node['Index Name']);
-      return scans.reduce((sum, node) => sum + rowsOf(node), 0);
+      return nodes.filter((node) => node['Index Name']).reduce((sum, node) => sum + rowsOf(node), 0);
     };
-    try {
-      // Postgres may choose a plan for any values from the sixth call on.
-      for (let call = 0; call < 8; call++) {
-        expect(await leaseEvents(explained, 'start', 50)).toMatchObject([{ eventId: failed }]);
-        expect(rowsTouched()).toBeLessThan(15);
-        await db.query(`update events set lease_until = now() - interval '1 second' where id = $1::uuid`, [failed]);
-      }
-      for (let call = 0; call < 8; call++) {
-        const delivered = await leaseEvents(explained, 'delivered', 50);
-        // A batch is shared equally among the clients with free events: the quiet client has one, in the first batch.
-        expect(delivered).toHaveLength(call === 0 ? 26 : 50);
-        if (call === 0) expect(delivered.map(({ eventId }) => eventId)).toContain(other);
-        expect(rowsTouched()).toBeLessThan(1_000);
-      }
-      for (let call = 0; call < 8; call++) {
-        expect(await skipWorkflows(explained, MINUTE, 500)).toEqual({ skipped: 500, due: 0 });
-        expect(rowsTouched()).toBeLessThan(7_000);
-      }
-    } finally {
-      await explained.close();
+    // Postgres may choose a plan for any values from the sixth call on.
+    for (let call = 0; call < 8; call++) {
+      expect((await leaseEvents(explained, 1, null)).events).toMatchObject([{ eventId: failed }]);
+      expect(rowsTouched()).toBeLessThan(15);
+      await db.query(`update outbox set lease_until = null where event_id = $1::uuid`, [failed]);
     }
+    for (let call = 0; call < 8; call++) {
+      const { events } = await leaseEvents(explained, 50, null);
+      // A batch is shared equally among the clients: the quiet client has one event, in the first batch.
+      expect(events).toHaveLength(call === 0 ? 26 : 25);
+      if (call === 0) expect(idsOf(events)).toEqual(expect.arrayContaining([failed, alone]));
+      expect(rowsTouched()).toBeLessThan(1_000);
+    }
+    for (let call = 0; call < 8; call++) {
+      expect(await skipWorkflows(explained, MINUTE, 500)).toEqual({ skipped: 500, due: 0 });
+      expect(rowsTouched()).toBeLessThan(7_000);
+    }
+    await readBacklog(explained);
+    const ofEvents = explained
+      .plans()
+      .flatMap(({ Plan }) => nodesOf(Plan))
+      .filter((node) => node['Relation Name'] === 'events');
+    expect(Math.max(...ofEvents.map(rowsOf))).toBeLessThan(10);
   });
 });
 
 /** Events of the last hours, one each 100 ms. */
 const BACKLOG = `
-insert into events (id, client_id, transfer_id, type, body, created_at, outbox, lease_until)
-select (substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, $3::uuid,
-       gen_random_uuid(), 't', '{}', at, 'delivered', at
-  from (select at, lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as hex
-          from (select now() - (600 + n * 0.1) * interval '1 second' as at from generate_series($1::int, $2::int) n) times) ids`;
+with event as (
+  insert into events (id, client_id, transfer_id, type, body, created_at)
+  select (substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, $3::uuid,
+         gen_random_uuid(), 't', '{}', at
+    from (select at, lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') as hex
+            from (select now() - (600 + n * 0.1) * interval '1 second' as at from generate_series($1::int, $2::int) n) times) ids
+  returning id, client_id
+)
+insert into outbox (event_id, client_id, state) select id, client_id, 'delivered' from event`;

@@ -6,12 +6,12 @@ import { deliverMissing, resetForRecovery } from '../../src/delivery/recoveries.
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import type { Database } from '../../src/platform/database/database.js';
-import type { OutboxState } from '../../src/platform/database/generated/enums.js';
 import { newId } from '../../src/platform/ids.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
 import { madeAttempt as made } from '../support/made-attempt.js';
+import { outboxOf as readOutbox, setOutbox } from '../support/outbox.js';
 
 const MINUTE = 60_000;
 /** The lease tokens of this process and of another one. */
@@ -36,10 +36,7 @@ const read = (event: CommittedEvent, of = 0) =>
   });
 const queueOf = (event: CommittedEvent, of = 0) =>
   db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event, of) } });
-const outboxOf = async ({ eventId }: CommittedEvent) =>
-  (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
-const setOutbox = (event: CommittedEvent, outbox: OutboxState) =>
-  db.prisma.event.update({ where: { id: event.eventId }, data: { outbox } });
+const outboxOf = ({ eventId }: CommittedEvent) => readOutbox(db, eventId);
 const setRow = (event: CommittedEvent, data: Parameters<typeof db.prisma.delivery.update>[0]['data']) =>
   db.prisma.delivery.update({ where: { id: idOf(event) }, data });
 
@@ -360,7 +357,7 @@ describe('a record counts by delivery and number, whichever process holds the le
 describe("a record writes its event's outbox", () => {
   it.each([
     ['delivered', 'all delivered', outcome(), [0]],
-    ['attempt', 'the next attempt is queued', down, [0]],
+    [null, 'the next attempt is queued', down, [0]],
     ['start', 'a delivery sleeps', down, [MINUTE]],
     ['start', 'a delivery has failed', down, []],
   ] as const)('%s: %s', async (outbox, _, result, retryDelays) => {
@@ -371,7 +368,7 @@ describe("a record writes its event's outbox", () => {
 
   it('again after a late success that its workflow does not know', async () => {
     const event = await asleep();
-    await setOutbox(event, 'done');
+    await setOutbox(db, event.eventId, null);
     await record([made(event, { outcome: outcome({ t: 'late' }) })]);
     expect(await outboxOf(event)).toBe('again');
   });
@@ -380,8 +377,8 @@ describe("a record writes its event's outbox", () => {
     const [cancelled, event, ended] = [await leased(), await asleep(), await exhausted()];
     await disable(cancelled);
     const manual = [await retried(event, { outcome: down }), await retried(ended, { outcome: down })];
-    await setOutbox(event, 'done');
-    await setOutbox(ended, 'start');
+    await setOutbox(db, event.eventId, null);
+    await setOutbox(db, ended.eventId, 'start');
     await record([made(cancelled, { outcome: down }), ...manual]);
     expect([await outboxOf(cancelled), await outboxOf(event), await outboxOf(ended)]).toEqual([
       'delivered',
@@ -405,29 +402,30 @@ describe("a record writes its event's outbox", () => {
     expect([await outboxOf(one), await outboxOf(other)]).toEqual(['start', 'start']);
   });
 
-  it.each(['delivered', 'start', 'attempt'] as const)(
-    'never back from done to what a record calls %s',
-    async (would) => {
-      const event = await leased({ retryDelays: would === 'attempt' ? [0] : [MINUTE] });
-      await setOutbox(event, 'done');
-      await record([made(event, { outcome: would === 'delivered' ? outcome() : down })]);
-      expect(await outboxOf(event)).toBe('done');
-    },
-  );
+  it.each([
+    ['succeeds', outcome(), [MINUTE]],
+    ['fails before the next rung', down, [MINUTE]],
+    ['fails after the last rung', down, []],
+  ])('not at all for an attempt of the late line that %s: a workflow waits for it', async (_, result, retryDelays) => {
+    const event = await leased({ retryDelays });
+    await record([made(event, { line: 'late', outcome: result })]);
+    expect(await outboxOf(event)).toBeNull();
+  });
 
   it("and ends a workflow starter's lease of the event when the state changes, so that the change is not lost", async () => {
     const event = await leased({ endpoints: 2, retryDelays: [MINUTE] });
     await record([made(event)]);
-    await db.prisma.event.update({
-      where: { id: event.eventId },
-      data: { leaseUntil: new Date(Date.now() + 30_000) },
-    });
+    const leaseUntil = new Date(Date.now() + 30_000);
+    const { eventId } = event;
+    await db.prisma.outboxEvent.update({ where: { eventId }, data: { leaseUntil } });
     await record([made(event, { of: 1, outcome: down })]);
-    const { outbox, leaseUntil } = await db.prisma.event.findUniqueOrThrow({ where: { id: event.eventId } });
-    expect([outbox, leaseUntil.getTime() <= Date.now() + 1_000]).toEqual(['start', true]);
+    expect(await db.prisma.outboxEvent.findUnique({ where: { eventId } })).toMatchObject({
+      state: 'start',
+      leaseUntil: null,
+    });
   });
 
-  it('unchanged with WORKFLOWS=retries-only, unless a delivery sleeps or has failed', async () => {
+  it('not at all with WORKFLOWS=retries-only, unless a delivery sleeps or has failed', async () => {
     const [only, several, failed] = [
       await leased(),
       await leased({ endpoints: 2 }),
@@ -436,11 +434,7 @@ describe("a record writes its event's outbox", () => {
     await record([made(only), made(several), made(several, { of: 1 }), made(failed, { outcome: down })], {
       workflows: 'retries-only',
     });
-    expect([await outboxOf(only), await outboxOf(several), await outboxOf(failed)]).toEqual([
-      'attempt',
-      'attempt',
-      'start',
-    ]);
+    expect([await outboxOf(only), await outboxOf(several), await outboxOf(failed)]).toEqual([null, null, 'start']);
   });
 });
 
@@ -463,13 +457,6 @@ describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
     const { event } = await withMissing();
     await record([made(event)], options);
     expect(await outboxOf(event)).toBe('again');
-  });
-
-  it('asks for a workflow if the other delivery fails in the same batch', async () => {
-    const { event, missing } = await withMissing();
-    await setOutbox(event, 'attempt');
-    await record([made(event), missing], options);
-    expect(await outboxOf(event)).toBe('start');
   });
 });
 
@@ -526,9 +513,8 @@ describe('the plan of a record', () => {
       await client.query('set enable_seqscan = off');
       const { rows } = await client.query(`explain (generic_plan) ${text}`);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-      for (const index of ['deliveries_pkey', 'events_pkey', 'queue_pkey', 'attempts_pkey'])
-        expect(plan).toContain(index);
-      expect(plan).not.toMatch(/events_outbox_idx|queue_free_idx|queue_leased_idx|Seq Scan on/);
+      for (const index of ['deliveries_pkey', 'queue_pkey', 'attempts_pkey']) expect(plan).toContain(index);
+      expect(plan).not.toMatch(/outbox_client_id|queue_free_idx|queue_leased_idx|Seq Scan on/);
     } finally {
       await client.end();
       await empty.drop();

@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { expireLeases } from '../support/expire-leases.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
 import { countUses } from '../support/limits.js';
+import { outboxOf, setOutbox } from '../support/outbox.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
 let db: TestDatabase;
@@ -59,13 +60,12 @@ const retry = ({ clientId, deliveryId }: Target) => retryDelivery(db, handover, 
 const read = async ({ deliveryId: id, eventId }: Target) => ({
   delivery: await db.prisma.delivery.findUniqueOrThrow({ where: { id } }),
   queue: await db.prisma.queuedAttempt.findUnique({ where: { deliveryId: id } }),
-  outbox: (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox,
+  outbox: await outboxOf(db, eventId),
   counted: await countUses(db, 'retries', id),
   handedOver: handover.retried.filter((retried) => retried === id).length,
 });
 /** As the workflow starter does. */
-const workflowStarted = ({ eventId: id }: Target) =>
-  db.prisma.event.update({ where: { id }, data: { outbox: 'done' } });
+const workflowStarted = ({ eventId }: Target) => setOutbox(db, eventId, null);
 const free = { line: 'fresh', trigger: 'manual', leaseToken: null, leaseUntil: null };
 
 describe('a manual retry', () => {

@@ -4,6 +4,7 @@ import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
+import { emptyOutbox, setOutbox } from '../support/outbox.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -11,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
-  await db.query(`update events set outbox = 'done'`, []);
+  await emptyOutbox(db);
   await db.query('delete from queue', []);
   await db.query('delete from sandbox_transfers', []);
   await db.query('delete from workflow_starts', []);
@@ -20,15 +21,13 @@ beforeEach(async () => {
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 const NONE = { queued: false, expired: false, starts: false, workflows: false, sandboxUsed: false };
 
-test.each(['again', 'start', 'delivered'])('finds an event in the state %s, leased or not', async (outbox) => {
+test.each(['again', 'start', 'delivered'] as const)('finds an event in the state %s, leased or not', async (state) => {
   const { eventId } = await commitEvent(db);
   await db.query('delete from queue', []);
   expect(await readWaiting(db)).toEqual(NONE);
   for (const lease of ['20 s', '-1 s']) {
-    await db.query(
-      `update events set outbox = $2::outbox_state, lease_until = now() + $3::text::interval where id = $1::uuid`,
-      [eventId, outbox, lease],
-    );
+    await setOutbox(db, eventId, state);
+    await db.query(`update outbox set lease_until = now() + $1::text::interval`, [lease]);
     expect(await readWaiting(db)).toEqual({ ...NONE, starts: true });
   }
 });

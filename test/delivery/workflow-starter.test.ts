@@ -1,12 +1,15 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { ServiceError } from '@temporalio/client';
-import { leaseEvents, markDone, releaseEvents } from '../../src/delivery/outbox.js';
+import type { DueState } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
+import { IDLE_FOR_START } from '../../src/delivery/workflow-starter.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
+import { outboxOf as readOutbox, setOutbox as writeOutbox } from '../support/outbox.js';
 import { waitFor } from '../support/wait-for.js';
 import { attemptedEvent, fakeTemporal, useStarters } from '../support/workflow-starter.js';
 
@@ -15,8 +18,8 @@ const its = useStarters();
 const idOf = ({ deliveries }: CommittedEvent, of = 0) => deliveries[of]!.deliveryId;
 const handleOf = ({ eventId }: CommittedEvent) => its.temporal.client.workflow.getHandle(eventId);
 const describeWorkflow = (event: CommittedEvent) => handleOf(event).describe();
-const setOutbox = ({ eventId }: CommittedEvent, outbox: 'delivered' | 'start' | 'again') =>
-  its.db.prisma.event.update({ where: { id: eventId }, data: { outbox, leaseUntil: new Date() } });
+const setOutbox = ({ eventId }: CommittedEvent, state: DueState) => writeOutbox(its.db, eventId, state);
+const outboxOf = ({ eventId }: CommittedEvent) => readOutbox(its.db, eventId);
 const signalsOf = async (event: CommittedEvent) =>
   ((await handleOf(event).fetchHistory()).events ?? [])
     .map(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName)
@@ -95,7 +98,7 @@ describe('the workflow starter', () => {
         { by, clientId: event.clientId, deliveryId: idOf(event) },
       );
       await makeOne(its.db, idOf(event), refusedBy(503));
-      expect(await its.starters.outboxOf(event)).toBe('again');
+      expect(await outboxOf(event)).toBe('again');
     }
     starter.request();
     await Promise.all(events.map(its.starters.done));
@@ -126,7 +129,7 @@ describe('the workflow starter', () => {
     const { temporal, ids } = fakeTemporal();
     let isBack = false;
     const starter = its.starters.open({ temporal: () => (isBack ? temporal() : undefined) });
-    expect(await its.db.prisma.event.count({ where: { outbox: 'start' } })).toBe(4);
+    expect(await its.db.prisma.outboxEvent.count({ where: { state: 'start' } })).toBe(4);
     isBack = true;
     starter.request();
     await Promise.all(events.map(its.starters.done));
@@ -135,9 +138,10 @@ describe('the workflow starter', () => {
     expect(new Set(ids()).size).toBe(4);
   });
 
-  it('takes changed events and those with remaining work before delivered ones', async () => {
-    const events = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
-    events.push(await attemptedEvent(its.db, 'succeeded'));
+  it("takes a client's changed events and those with remaining work before delivered ones", async () => {
+    const first = await attemptedEvent(its.db, 'succeeded');
+    const events = [first, await attemptedEvent(its.db, 'pending', first.clientId)];
+    events.push(await attemptedEvent(its.db, 'succeeded', first.clientId));
     await setOutbox(events[2]!, 'again');
     const { temporal, asked } = fakeTemporal();
     its.starters.open({ temporal });
@@ -227,7 +231,7 @@ describe('the workflow starter', () => {
     await Promise.all(others.map(its.starters.done));
     expect(performance.now() - begun).toBeLessThan(2_000);
     await waitFor('another try', () => ids().filter((id) => id === poison.eventId).length >= 2);
-    expect(await its.starters.outboxOf(poison)).toBe('again');
+    expect(await outboxOf(poison)).toBe('again');
   });
 
   it('does not mark an event that was recorded between lease and mark', async () => {
@@ -246,12 +250,13 @@ describe('the workflow starter', () => {
   it('lets a delivered event wait a little for a delivery whose first attempt is queued', async () => {
     const event = await commitEvent(its.db, { endpoints: 2 });
     await makeOne(its.db, idOf(event));
-    expect(await its.starters.outboxOf(event)).toBe('delivered');
+    expect(await outboxOf(event)).toBe('delivered');
     const { temporal, ids } = fakeTemporal();
     its.starters.open({ temporal });
     await waitFor('the event to be released', async () => {
-      const { leaseUntil } = await its.db.prisma.event.findUniqueOrThrow({ where: { id: event.eventId } });
-      return leaseUntil.getTime() > Date.now() && leaseUntil.getTime() < Date.now() + 2_500;
+      const row = await its.db.prisma.outboxEvent.findUnique({ where: { eventId: event.eventId } });
+      const until = row?.leaseUntil?.getTime() ?? 0;
+      return until > Date.now() && until < Date.now() + 2_500;
     });
     expect(ids()).toEqual([]);
     await makeOne(its.db, idOf(event, 1));
@@ -259,19 +264,23 @@ describe('the workflow starter', () => {
     expect(ids()).toEqual([event.eventId]);
   });
 
-  it('gives way to a burst of attempts: two events a batch, delivered ones once a second', async () => {
-    const events: CommittedEvent[] = [];
-    for (let i = 0; i < 20; i++) events.push(await attemptedEvent(its.db, i < 10 ? 'succeeded' : 'pending'));
-    const at: number[] = [];
-    const { temporal, asked } = fakeTemporal(() => void at.push(performance.now()));
-    let busy = true;
-    its.starters.open({ temporal, busy: () => busy });
-    const count = (how: string) => asked.filter((start) => start.how === how).length;
-    await waitFor('a few delivered ones', () => count('REJECT_DUPLICATE') >= 4);
-    expect(count('ALLOW_DUPLICATE')).toBe(10);
-    expect(at[10]! - at[0]!).toBeGreaterThan(900);
-    expect(at[12]! - at[10]!).toBeGreaterThan(900);
-    busy = false;
+  it('gives way to attempts: starts as many as the idle time of the process pays for', async () => {
+    const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
+    const events: CommittedEvent[] = [{ clientId, ...first }];
+    for (let i = 0; i < 40; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
+    const { temporal, ids } = fakeTemporal();
+    let idle = 1_000;
+    its.starters.open({ temporal, idleTime: () => idle });
+    const started = async (count: number) => {
+      await waitFor(`${count} starts`, () => ids().length >= count);
+      // Longer than the rest between two looks.
+      await setTimeout(600);
+      expect(ids()).toHaveLength(count);
+    };
+    await started(32);
+    idle += 3 * IDLE_FOR_START - 1;
+    await started(34);
+    idle += 1_000_000;
     await Promise.all(events.map(its.starters.done));
   });
 
@@ -280,10 +289,9 @@ describe('the workflow starter', () => {
     const counting: Handle = Object.create(its.db, {
       query: {
         value: async (text: string, values: unknown[]) => {
-          if (values[0] !== 'delivered') return its.db.query(text, values);
           reads++;
           if (reads === 1) starter.request();
-          return [];
+          return its.db.query(text, values);
         },
       },
     });
@@ -294,37 +302,7 @@ describe('the workflow starter', () => {
   });
 });
 
-describe('the outbox of events', () => {
-  it('marks a leased event done, unless a record or another lease came after', async () => {
-    const [event, changed, expired] = [
-      await attemptedEvent(its.db, 'pending'),
-      await attemptedEvent(its.db, 'pending'),
-      await attemptedEvent(its.db, 'pending'),
-    ];
-    const leased = await leaseEvents(its.db, 'start', 10);
-    expect(leased).toHaveLength(3);
-    await setOutbox(changed, 'again');
-    await its.db.query(`update events set lease_until = now() - interval '1 second' where id = $1::uuid`, [
-      expired.eventId,
-    ]);
-    const [again] = await leaseEvents(its.db, 'start', 10);
-    expect(again).toMatchObject({ eventId: expired.eventId });
-    await releaseEvents(its.db, leased, 60);
-    await markDone(
-      its.db,
-      'start',
-      leased.filter(({ eventId }) => eventId !== event.eventId),
-    );
-    expect(await Promise.all([event, changed, expired].map(its.starters.outboxOf))).toEqual([
-      'start',
-      'again',
-      'start',
-    ]);
-    await markDone(its.db, 'start', [again!]);
-    expect(await its.starters.outboxOf(expired)).toBe('done');
-    expect(await leaseEvents(its.db, 'start', 10)).toEqual([]);
-  });
-
+describe('the workflow of an event', () => {
   it('sets the whole state of an event with several deliveries', async () => {
     const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [] });
     await makeOne(its.db, idOf(event), outcome());

@@ -39,7 +39,7 @@ async function pendingDeliveries(
     body: '{}',
     createdAt,
   } as const;
-  await db.prisma.event.createMany({ data: eventIds.map((id) => ({ ...event, id, outbox: 'done' })) });
+  await db.prisma.event.createMany({ data: eventIds.map((id) => ({ ...event, id })) });
   await db.prisma.delivery.createMany({
     data: eventIds.map((eventId) => ({
       id: newId(),
@@ -246,7 +246,6 @@ describe('isFailing', () => {
         transferId: newId(),
         type: 'transfer.status_changed',
         body: '{}',
-        outbox: 'done',
       } as const;
       await db.prisma.event.create({ data: { ...event, id: eventId, createdAt: new Date() } });
       const times = Array.from({ length: count }, (_, i) => Date.now() - (from + ((to - from) * i) / count) * DAY);

@@ -116,8 +116,8 @@ function spread(late: readonly number[]): string {
 /** Copies the only event, each copy with its own body and id, as if it slept before attempt 2 until long ago. */
 const OVERDUE = `
 with made as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
-  select n.id, v.client_id, v.transfer_id, v.type, replace(v.body, v.id::text, n.id::text), v.created_at, 'done'
+  insert into events (id, client_id, transfer_id, type, body, created_at)
+  select n.id, v.client_id, v.transfer_id, v.type, replace(v.body, v.id::text, n.id::text), v.created_at
     from events v, lateral (select gen_random_uuid() as id, v.id as same from generate_series(1, $1::int)) n
   returning id
 )

@@ -123,8 +123,9 @@ test(
 );
 
 const OLDEST_DELIVERED = `
-select coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as number from events where outbox = 'delivered'`;
-const WAITING = `select count(*)::int as number from events where outbox <> 'done'`;
+select coalesce(extract(epoch from now() - min(v.created_at)), 0)::float8 as number
+  from outbox o join events v on v.id = o.event_id where o.state = 'delivered'`;
+const WAITING = 'select count(*)::int as number from outbox';
 const PENDING = `select count(*)::int as number from deliveries where status = 'pending'`;
 /** From the end of the first attempt, s. */
 const LATEST_RETRY = `

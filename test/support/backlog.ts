@@ -17,9 +17,9 @@ with endpoint as (select id, client_id from webhook_endpoints where id = $1::uui
 ), transfer as materialized (
   select client_id, uuidv7() as id from endpoint, generate_series(1, $2::int)
 ), event as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
+  insert into events (id, client_id, transfer_id, type, body, created_at)
   select uuidv7(), client_id, id, 'transfer.status_changed',
-         json_build_object('data', json_build_object('id', id, 'status', 'PROCESSING'))::text, now(), 'done'
+         json_build_object('data', json_build_object('id', id, 'status', 'PROCESSING'))::text, now()
     from transfer
   returning id, client_id
 )

@@ -29,7 +29,7 @@ export async function makeTimeline(db: TestDatabase, clientId: string, data: Del
     createdAt: createdAt.getTime(),
   });
   await db.prisma.event.create({
-    data: { id: eventId, clientId, transferId, type: 'transfer.status_changed', body, createdAt, outbox: 'done' },
+    data: { id: eventId, clientId, transferId, type: 'transfer.status_changed', body, createdAt },
   });
   const endpointId = data.endpointId ?? (await makeEndpoint(db, clientId, url === undefined ? {} : { url })).id;
   const deliveryId = newId();

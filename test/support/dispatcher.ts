@@ -12,6 +12,7 @@ import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { commitEvent } from './committed-event.js';
 import type { TestDatabase } from './database.js';
 import { masterKeys } from './factories.js';
+import { emptyOutbox, outboxOf } from './outbox.js';
 import { silentLog } from './silent-log.js';
 import { waitFor } from './wait-for.js';
 
@@ -54,11 +55,13 @@ export const isLeaseStatement = (text: string) => text.includes('set lease_token
 /** Dispatchers on `db`, each as in a separate process; `stop` ends them and empties queue and outbox. */
 export function createTestDispatchers(db: TestDatabase) {
   const opened: Dispatcher[] = [];
-  const readEvent = (id: string) =>
-    db.prisma.event.findUniqueOrThrow({
+  const readEvent = async (id: string) => ({
+    ...(await db.prisma.event.findUniqueOrThrow({
       where: { id },
       include: { deliveries: { include: { attempts: { orderBy: { number: 'asc' } } }, orderBy: { id: 'asc' } } },
-    });
+    })),
+    outbox: await outboxOf(db, id),
+  });
   return {
     open(sender: Sender, options: TestDispatcherOptions = {}) {
       const { limits, workers = ALONE, workflows = 'every-event', db: handle = db, ...rest } = options;
@@ -107,7 +110,7 @@ export function createTestDispatchers(db: TestDatabase) {
     async stop(): Promise<void> {
       for (const each of opened.splice(0)) await each.stop();
       await db.query('delete from queue', []);
-      await db.query(`update events set outbox = 'done'`, []);
+      await emptyOutbox(db);
     },
   };
 }

@@ -20,8 +20,6 @@ export async function makeEvent(db: Handle, clientId: string, at: number): Promi
       type: 'transfer.status_changed',
       body,
       createdAt: new Date(at),
-      outbox: 'done',
-      leaseUntil: new Date(at),
     },
   });
   return id;
@@ -68,12 +66,12 @@ export async function makeManyDelivered(
 
 const MANY = `
 with made as (
-  insert into events (id, client_id, transfer_id, type, body, created_at, outbox)
+  insert into events (id, client_id, transfer_id, type, body, created_at)
   select id, $1::uuid, id, 'transfer.status_changed',
          json_build_object('id', id, 'version', '2026-11-21', 'type', 'transfer.status_changed',
            'data', json_build_object('id', id, 'status', 'SENT'), 'created_at',
            to_char(to_timestamp(ms / 1000.0) at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS')),
-         to_timestamp(ms / 1000.0), 'done'
+         to_timestamp(ms / 1000.0)
     from generate_series($3::bigint, $3::bigint + $4::int - 1) ms,
          lateral (select (lpad(to_hex(ms), 12, '0') || '70008' || substr(md5($1 || ms), 1, 15))::uuid as id) i
   returning id, created_at

@@ -4,8 +4,8 @@
  */
 export async function expireLeases(db: { query(text: string, values: unknown[]): Promise<unknown> }): Promise<void> {
   await db.query(
-    `update events set lease_until = now() - interval '1 second'
-      where id in (select id from events where outbox <> 'done' for update skip locked)`,
+    `update outbox set lease_until = now() - interval '1 second'
+      where event_id in (select event_id from outbox where lease_until is not null for update skip locked)`,
     [],
   );
   await db.query(

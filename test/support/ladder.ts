@@ -11,6 +11,7 @@ import type { CommittedEvent } from './committed-event.js';
 import { createTestDatabase } from './database.js';
 import { createTestAttempts, createTestDispatchers } from './dispatcher.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from './factories.js';
+import { outboxOf } from './outbox.js';
 import { LADDER } from './run-workflow.js';
 import { silentLog } from './silent-log.js';
 import { followTime, startTimeSkipping } from './time-skipping.js';
@@ -69,8 +70,7 @@ export async function startLadder() {
   const untilKnown = ({ eventId }: CommittedEvent) =>
     waitFor('the workflow to be told', async () => {
       starter.request();
-      const { outbox } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
-      if (outbox !== 'done') return false;
+      if ((await outboxOf(db, eventId)) !== null) return false;
       const { raw, status } = await env.client.workflow.getHandle(eventId).describe();
       return status.name !== 'RUNNING' || !raw.pendingWorkflowTask;
     });

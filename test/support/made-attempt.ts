@@ -7,6 +7,6 @@ type Fields = Partial<MadeAttempt['attempt']> & { outcome?: MadeAttempt['outcome
 /** An attempt that was made at a delivery of the event, its first one by default: attempt 1 of the ladder, with a 204. */
 export function madeAttempt(event: CommittedEvent, { outcome: made = outcome(), of = 0, ...fields }: Fields = {}) {
   const { deliveryId, url } = event.deliveries[of]!;
-  const first = { number: 1, trigger: 'schedule' } as const;
+  const first = { line: 'fresh', number: 1, trigger: 'schedule' } as const;
   return { attempt: { eventId: event.eventId, deliveryId, url, ...first, ...fields }, outcome: made };
 }

@@ -94,10 +94,7 @@ export async function startMortalService() {
     untilDelivered: (transfer: string) =>
       waitFor('the delivery and its mark', async () => {
         const delivery = await readDelivery(transfer);
-        const [waiting] = await database.query<{ n: number }>(
-          `select count(*)::int as n from events where outbox <> 'done'`,
-          [],
-        );
+        const [waiting] = await database.query<{ n: number }>('select count(*)::int as n from outbox', []);
         return delivery.status === 'succeeded' && waiting?.n === 0 && delivery;
       }),
     async count(table: string, where: string): Promise<number> {

@@ -7,6 +7,7 @@ import { makeOne } from './attempt.js';
 import { type CommittedEvent, commitEvent } from './committed-event.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { outcome, refusedBy } from './factories.js';
+import { emptyOutbox, outboxOf } from './outbox.js';
 import { silentLog } from './silent-log.js';
 import { createTestNamespace, type TestTemporal } from './temporal.js';
 import { waitFor } from './wait-for.js';
@@ -30,8 +31,6 @@ export function useStarters() {
 /** Workflow starters on `db`; `stop` ends them and empties queue and outbox. */
 export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOptions['temporal']) {
   const opened: Periodic[] = [];
-  const outboxOf = async ({ eventId }: CommittedEvent) =>
-    (await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } })).outbox;
   return {
     /** Opens a starter, as in a separate process, and starts it. */
     open(options: Partial<WorkflowStarterOptions> = {}) {
@@ -39,7 +38,7 @@ export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOp
         db,
         temporal,
         workflows: 'every-event',
-        busy: () => false,
+        idleTime: () => performance.now() * 1_000,
         waiting: shareWaiting(db),
         log: silentLog,
         ...options,
@@ -48,13 +47,13 @@ export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOp
       starter.start();
       return starter;
     },
-    outboxOf,
-    /** Waits until the event's workflow has been started and the event is marked. */
-    done: (event: CommittedEvent) => waitFor('the event to be marked', async () => (await outboxOf(event)) === 'done'),
+    /** Waits until the event has left the outbox: its workflow has been started. */
+    done: ({ eventId }: CommittedEvent) =>
+      waitFor('the event to leave the outbox', async () => (await outboxOf(db, eventId)) === null),
     async stop(): Promise<void> {
       for (const starter of opened.splice(0)) await starter.stop();
       await db.query('delete from queue', []);
-      await db.query(`update events set outbox = 'done'`, []);
+      await emptyOutbox(db);
     },
   };
 }

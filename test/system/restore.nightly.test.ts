@@ -50,7 +50,8 @@ interface Row {
   eventId: string;
   status: string;
   attempts: number;
-  outbox: string;
+  /** Null: its workflow knows the event. */
+  outbox: string | null;
 }
 
 async function query<T extends pg.QueryResultRow>(text: string, transferId: string): Promise<T | undefined> {
@@ -67,8 +68,8 @@ async function query<T extends pg.QueryResultRow>(text: string, transferId: stri
 /** The row of the delivery of a transfer's event. */
 const rowOf = (transferId: string) =>
   query<Row>(
-    `select d.id, d.event_id as "eventId", d.status::text, d.attempt_count as attempts, v.outbox::text
-       from deliveries d join events v on v.id = d.event_id where v.transfer_id = $1`,
+    `select d.id, d.event_id as "eventId", d.status::text, d.attempt_count as attempts, o.state::text as outbox
+       from deliveries d join events v on v.id = d.event_id left join outbox o on o.event_id = v.id where v.transfer_id = $1`,
     transferId,
   );
 
@@ -98,7 +99,7 @@ const attempted = (transferId: string, times: number) =>
 /** Waits for an attempt, and for the workflow that sleeps after it. */
 async function asleepInTemporal(transferId: string, times: number): Promise<void> {
   await attempted(transferId, times);
-  await waitFor('the workflow', async () => (await rowOf(transferId))?.outbox === 'done');
+  await waitFor('the workflow', async () => (await rowOf(transferId))?.outbox === null);
 }
 
 async function cli<T>(...args: string[]): Promise<T> {

@@ -9,6 +9,7 @@ import { createRemoveExpiredActivities } from '../../activities/remove-expired.j
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { emptyOutbox } from '../support/outbox.js';
 import { silentLog } from '../support/silent-log.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
@@ -64,7 +65,7 @@ describe('the retention Schedule', () => {
       await db.prisma.queuedAttempt.deleteMany({ where: { clientId } });
       await db.prisma.delivery.updateMany({ where: { eventId }, data: { status: 'failed' } });
     }
-    await db.prisma.event.updateMany({ data: { outbox: 'done' } });
+    await emptyOutbox(db);
     expect(await withWorker(3_600_000, trigger)).toBe(0);
     expect(await withWorker(0, trigger)).toBe(3);
     expect((await db.prisma.event.findMany()).map(({ id }) => id)).toEqual([pending.eventId]);

@@ -6,6 +6,7 @@ import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { NEXT_STATUSES, TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { outboxOf } from '../support/outbox.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
 let db: TestDatabase;
@@ -97,9 +98,8 @@ describe('changeStatus', () => {
   it('makes the event due for a workflow start when no endpoint is enabled', async () => {
     const transfer = await makeTransfer(db, clientId);
     await changeStatus(db, recordingHandover(), { transferId: transfer.id, to: 'PROCESSING', reason: null });
-    expect(await db.prisma.event.findMany({ where: { transferId: transfer.id } })).toMatchObject([
-      { outbox: 'delivered' },
-    ]);
+    const { id } = await db.prisma.event.findFirstOrThrow({ where: { transferId: transfer.id } });
+    expect(await outboxOf(db, id)).toBe('delivered');
   });
 
   it("finds neither another client's transfer nor a missing one", async () => {

@@ -183,7 +183,6 @@ create index sandbox_transfers_ended_at_idx on sandbox_transfers (ended_at);
 
 -- Events, deliveries and attempts
 
-create type outbox_state as enum ('attempt', 'delivered', 'start', 'again', 'done');
 create type delivery_status as enum ('pending', 'succeeded', 'failed', 'cancelled');
 
 create table events (
@@ -193,13 +192,20 @@ create table events (
   type text not null,
   body text not null,
   created_at timestamptz(3) not null,
-  outbox outbox_state not null default 'attempt',
-  lease_until timestamptz(3) not null default current_timestamp,
   traceparent text
 );
 create index events_client_id_id_idx on events (client_id, id desc);
 create index events_client_id_transfer_id_id_idx on events (client_id, transfer_id, id desc);
-create index events_outbox_idx on events (outbox, client_id, id) where outbox in ('delivered', 'start', 'again');
+
+create type outbox_state as enum ('again', 'start', 'delivered');
+
+create table outbox (
+  event_id uuid primary key,
+  client_id uuid not null,
+  state outbox_state not null,
+  lease_until timestamptz(6)
+);
+create index outbox_client_id_state_event_id_idx on outbox (client_id, state, event_id);
 
 create table deliveries (
   id uuid primary key,
@@ -258,8 +264,9 @@ create table attempts (
 alter table events set (autovacuum_vacuum_scale_factor = 0.05);
 alter table deliveries set (autovacuum_vacuum_scale_factor = 0.05);
 alter table attempts set (autovacuum_vacuum_scale_factor = 0.05);
--- Every row of the queue is soon dead, and a scan passes over the dead ones before the first that lives.
+-- Every row of these is soon dead, and a scan passes over the dead ones before the first that lives.
 alter table queue set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+alter table outbox set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
 -- Workflows other than those of events
 

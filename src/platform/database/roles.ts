@@ -49,7 +49,12 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
 
   // Workers write these.
   attempts: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
-  events: { runtime: READ_AND_WRITE, api: 'select, insert, update', worker: READ_AND_WRITE },
+  // Nobody changes an event.
+  events: {
+    runtime: 'select, insert, delete, update (traceparent)',
+    api: 'select, insert',
+    worker: 'select, insert, delete, update (traceparent)',
+  },
   deliveries: { runtime: READ_AND_WRITE, api: 'select, insert, update', worker: READ_AND_WRITE },
   endpoint_hours: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },
   workers: { runtime: READ_AND_WRITE, api: 'select', worker: READ_AND_WRITE },

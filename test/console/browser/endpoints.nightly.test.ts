@@ -234,7 +234,7 @@ describeInBrowser('endpoints, in a browser', () => {
       endpointId: endpointIds[i % 2 === 0 ? 0 : i % endpointIds.length] ?? '',
     }));
     await prisma.event.createMany({
-      data: rows.map(({ eventId }) => ({ ...event, id: eventId, body, outbox: 'done' })),
+      data: rows.map(({ eventId }) => ({ ...event, id: eventId, body })),
     });
     await prisma.delivery.createMany({ data: rows.map((row) => ({ ...row, clientId, nextAttemptAt, ladder: '0s' })) });
   }

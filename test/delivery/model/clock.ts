@@ -37,5 +37,4 @@ create table clock.time (at timestamptz not null);
 insert into clock.time values (now());
 create function clock.now() returns timestamptz language sql stable as 'select at from clock.time';
 create function clock.clock_timestamp() returns timestamptz language sql stable as 'select at from clock.time';
-alter table events alter column lease_until set default clock.now();
 alter database $database set plan_cache_mode = force_generic_plan;`;

@@ -10,8 +10,9 @@ const OTHER_CLOCK = 60_000;
 const HOUR = 3_600_000;
 const RETRIES_AN_HOUR = 10;
 
-type Outbox = 'attempt' | 'delivered' | 'start' | 'again' | 'done';
-const RANK: readonly Outbox[] = ['attempt', 'delivered', 'start', 'again', 'done'];
+type Outbox = 'again' | 'start' | 'delivered';
+/** Null: nothing for a workflow to learn. */
+const RANK: readonly (Outbox | null)[] = ['again', 'start', 'delivered', null];
 
 export type Answer = 'success' | 'failure' | 'gone' | 'hang';
 
@@ -37,8 +38,8 @@ export interface ModelDelivery {
 
 export interface ModelEvent {
   id: string;
-  outbox: Outbox;
-  leaseUntil: number;
+  outbox: Outbox | null;
+  leaseUntil: number | null;
   /** The workflow that runs: the deliveries that are pending as far as it knows. */
   follows: Set<string> | null;
   /** A workflow of this event has run. */
@@ -62,6 +63,7 @@ export interface ModelJob {
   deliveryId: string;
   number: number;
   trigger: Trigger;
+  line: Line;
 }
 
 /** The next attempt that a record leases at once. */
@@ -82,8 +84,8 @@ export class Model {
 
   /** – → P·Q */
   event(id: string, deliveries: readonly Keys[], made: { at: number; ladder: readonly number[] }): void {
-    const outbox = deliveries.length > 0 ? 'attempt' : 'delivered';
-    this.events.set(id, { id, outbox, leaseUntil: this.now, follows: null, isKnown: false, isLost: false });
+    const outbox = deliveries.length > 0 ? null : 'delivered';
+    this.events.set(id, { id, outbox, leaseUntil: null, follows: null, isKnown: false, isLost: false });
     for (const keys of deliveries) {
       this.#add(keys, id, { ladder: made.ladder, nextAt: made.at, recovered: false });
       this.#queue(this.get(keys.id), 'fresh', 'schedule', this.now);
@@ -134,19 +136,20 @@ export class Model {
 
   /** @returns for each attempt the next one; null: none is leased here; undefined: it is not recorded */
   record(batch: readonly { job: ModelJob; answer: Answer }[], retriesOnly: boolean): (Next | null | undefined)[] {
-    const told = new Map<string, Outbox>();
+    const told = new Map<string, Outbox | null>();
     const results = batch.map(({ job, answer }) => {
       const d = this.deliveries.get(job.deliveryId);
       if (!d) return undefined;
       const late = job.number !== d.count + 1;
       if (late && answer !== 'success') return undefined;
       this.#step(d, job, answer, late);
-      const news = this.#newsOf(d, job.trigger === 'manual' || late);
-      const before = told.get(d.eventId) ?? 'attempt';
-      told.set(d.eventId, RANK.indexOf(news) > RANK.indexOf(before) ? news : before);
+      const news = this.#newsOf(d, job, job.trigger === 'manual' || late);
+      const before = told.get(d.eventId) ?? null;
+      told.set(d.eventId, RANK.indexOf(news) < RANK.indexOf(before) ? news : before);
       return this.#requeue(d, job, late);
     });
-    for (const [eventId, outbox] of told) if (!retriesOnly || outbox !== 'delivered') this.#raise(eventId, outbox);
+    for (const [eventId, outbox] of told)
+      if (outbox && !(retriesOnly && outbox === 'delivered')) this.#raise(eventId, outbox);
     return results;
   }
 
@@ -209,7 +212,11 @@ export class Model {
 
   /** The watchdog's part for an event whose delivery it has queued. */
   askAgain(eventId: string): void {
-    if (this.events.get(eventId)?.outbox === 'done') this.#raise(eventId, 'again');
+    this.#raise(eventId, 'again');
+  }
+
+  byUrgency(one: ModelEvent, other: ModelEvent): number {
+    return RANK.indexOf(one.outbox) - RANK.indexOf(other.outbox) || (one.id < other.id ? -1 : 1);
   }
 
   /** The workflow of a leased event starts, or reads its rows again. */
@@ -284,10 +291,12 @@ export class Model {
     d.isNews = d.asleep || (d.status === 'failed' && before !== 'failed');
   }
 
-  #newsOf(d: ModelDelivery, isUnplanned: boolean): Outbox {
+  /** A workflow asked for an attempt of the late line, or was told when it was queued. */
+  #newsOf(d: ModelDelivery, { line }: ModelJob, isUnplanned: boolean): Outbox | null {
     if (isUnplanned) return 'again';
+    if (line === 'late') return null;
     if (d.asleep || d.status === 'failed') return 'start';
-    return d.status === 'pending' ? 'attempt' : 'delivered';
+    return d.status === 'pending' ? null : 'delivered';
   }
 
   /** An attempt that is due at once stays queued: leased, where this worker holds it and its endpoint is active. */
@@ -333,10 +342,10 @@ export class Model {
   }
 
   #cancel(d: ModelDelivery): void {
+    if (!d.asleep && this.#event(d.eventId).outbox === null) this.#raise(d.eventId, 'delivered');
     this.#end(d, 'cancelled');
     d.isNews = false;
     if (d.queued?.until === null) this.#unqueue(d);
-    if (this.#event(d.eventId).outbox === 'attempt') this.#raise(d.eventId, 'delivered');
   }
 
   #end(d: ModelDelivery, status: 'succeeded' | 'failed' | 'cancelled'): void {
@@ -345,9 +354,9 @@ export class Model {
 
   #raise(eventId: string, outbox: Outbox): void {
     const event = this.#event(eventId);
-    if (outbox !== 'again' && RANK.indexOf(outbox) <= RANK.indexOf(event.outbox)) return;
+    if (outbox !== 'again' && RANK.indexOf(outbox) >= RANK.indexOf(event.outbox)) return;
     event.outbox = outbox;
-    event.leaseUntil = this.now;
+    event.leaseUntil = null;
   }
 
   #event(eventId: string): ModelEvent {

@@ -5,10 +5,10 @@ export const ROWS = `
 with clock as (
   update clock.time set at = $2::timestamptz
 )
-select d.id::text, d.status::text, d.attempt_count as count, d.rung, d.asleep, d.recovered, v.outbox::text as outbox,
+select d.id::text, d.status::text, d.attempt_count as count, d.rung, d.asleep, d.recovered, o.state::text as outbox,
        array(select (extract(epoch from wait) * 1000)::float8 from unnest(string_to_array(d.ladder, ',')::interval[]) wait) as ladder,
        (extract(epoch from d.next_attempt_at) * 1000)::float8 as "nextAt",
-       (extract(epoch from v.lease_until) * 1000)::float8 as "leaseUntil",
+       (extract(epoch from o.lease_until) * 1000)::float8 as "leaseUntil",
        (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,
        (select coalesce(max(a.number), 0) from attempts a where a.delivery_id = d.id) as last,
        (select json_build_object('line', q.line, 'trigger', q.trigger, 'due', (extract(epoch from q.due_at) * 1000)::float8,
@@ -16,7 +16,7 @@ select d.id::text, d.status::text, d.attempt_count as count, d.rung, d.asleep, d
           from queue q where q.delivery_id = d.id) as queued,
        coalesce((select array(select (extract(epoch from at) * 1000)::float8 from unnest(l.uses) at)
                    from limit_uses l where l.name = 'retries' and l.key = d.id::text), '{}') as retries
-  from deliveries d join events v on v.id = d.event_id
+  from deliveries d left join outbox o on o.event_id = d.event_id
  where d.client_id = $1::uuid`;
 
 /** The tables that a restore sets back, with their rows as JSON. Each comes after those that it refers to. */
@@ -27,6 +27,7 @@ const TABLES = [
   ['events', 'client_id = $1::uuid'],
   ['deliveries', 'client_id = $1::uuid'],
   ['queue', 'client_id = $1::uuid'],
+  ['outbox', 'client_id = $1::uuid'],
   ['attempts', OF_DELIVERIES],
   ['limit_uses', `key in (select id::text from deliveries where client_id = $1::uuid)`],
 ] as const;

@@ -1,14 +1,7 @@
 import { expect } from '@jest/globals';
 import type { QueuedEvent } from '../../../src/delivery/handover.js';
 import { type LeasedRow, leaseById, leaseHeads, leaseOfEndpoints } from '../../../src/delivery/lease.js';
-import {
-  DUE_STATES,
-  type DueState,
-  type LeasedEvent,
-  leaseEvents,
-  markDone,
-  releaseEvents,
-} from '../../../src/delivery/outbox.js';
+import { type LeasedEvent, leaseEvents, markDone, releaseEvents } from '../../../src/delivery/outbox.js';
 import { areDue, dropStale, freeExpired, giveBack, queueDue, queueOverdue } from '../../../src/delivery/queue.js';
 import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
@@ -72,7 +65,6 @@ interface Made {
 
 /** Events whose workflows have started, and that are not marked done yet. */
 interface Start {
-  state: DueState;
   leased: LeasedEvent[];
   leaseUntil: number;
 }
@@ -103,7 +95,7 @@ export class World {
   }
 
   static async make(db: ClockedDatabase, endpoints: number, retriesOnly: boolean): Promise<World> {
-    await db.query('truncate queue, attempts, deliveries, events, limit_uses', []);
+    await db.query('truncate queue, outbox, attempts, deliveries, events, limit_uses', []);
     const world = new World(db, await makeClient(db), retriesOnly);
     await db.setTime(world.model.now);
     for (let i = 0; i < endpoints; i++) {
@@ -282,8 +274,8 @@ export class World {
       nextAt: d.nextAt,
       recovered: d.recovered,
       queued: d.queued,
-      outbox: model.events.get(d.eventId)?.outbox,
-      leaseUntil: model.events.get(d.eventId)?.leaseUntil,
+      outbox: model.events.get(d.eventId)?.outbox ?? null,
+      leaseUntil: model.events.get(d.eventId)?.leaseUntil ?? null,
       isCounted: d.retries.includes(model.now),
     }));
     const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
@@ -416,7 +408,7 @@ export class World {
       line,
       trigger: queuedBy,
     });
-    this.#jobs.push({ token, deliveryId, number, trigger, row, leasedAt: this.#elapsed });
+    this.#jobs.push({ token, deliveryId, number, trigger, line: row.line, row, leasedAt: this.#elapsed });
   }
 
   async #byId(token: string, { id, queued }: ModelDelivery): Promise<true> {
@@ -539,8 +531,8 @@ export class World {
     expect(real?.next).toEqual(next?.trigger ?? next);
     if (next === undefined) return this.#giveBack(job, null);
     this.#recorded.push(made);
-    const row = { ...job.row, leasedUntil: real?.leasedUntil ?? null };
-    if (next) this.#jobs.push({ ...job, ...next, row, leasedAt: this.#elapsed });
+    const row = { ...job.row, line: 'fresh' as const, leasedUntil: real?.leasedUntil ?? null };
+    if (next) this.#jobs.push({ ...job, ...next, line: 'fresh', row, leasedAt: this.#elapsed });
   }
 
   /** Postgres does the work of a statement and rolls it back. */
@@ -635,44 +627,40 @@ export class World {
   /** The workflow starter leases events, reads their rows and starts or wakes their workflows. */
   async #startWorkflows(): Promise<boolean> {
     const { db, model } = this;
-    for (const state of DUE_STATES) {
-      const due = [...model.events.values()].filter((one) => one.outbox === state && model.isFree(one.leaseUntil));
-      const leased = await leaseEvents(db, state, 3);
-      expect(leased.map(({ eventId }) => eventId)).toEqual(
-        due
-          .map(({ id }) => id)
-          .sort()
-          .slice(0, 3),
-      );
-      if (leased.length === 0) continue;
-      const leaseUntil = model.now + 30_000;
-      for (const { eventId } of leased) Object.assign(model.events.get(eventId) ?? {}, { leaseUntil });
-      const early: LeasedEvent[] = [];
-      for (const { event, input, isQueued } of await readStarts(db, leased)) {
-        const { eventId } = event;
-        const known = model.of(eventId);
-        const rows = input.deliveries.map(({ deliveryId, status, attemptCount }) => [deliveryId, status, attemptCount]);
-        expect(rows).toEqual(known.map(({ id, status, count }) => [id, status, count]).sort());
-        expect(isQueued).toBe(known.some((d) => d.status === 'pending' && !d.asleep && d.count === 0));
-        const isNeeded = known.some(({ status }) => status === 'pending' || status === 'failed') || state === 'again';
-        if (state === 'delivered' && isQueued) early.push(leased.find((one) => one.eventId === eventId) as LeasedEvent);
-        else if (!this.retriesOnly || isNeeded) model.startWorkflow(eventId, state);
-      }
-      await releaseEvents(db, early, 2);
-      for (const { eventId } of early)
-        Object.assign(model.events.get(eventId) ?? {}, { leaseUntil: model.now + 2_000 });
-      this.#starts.push({ state, leased: leased.filter((one) => !early.includes(one)), leaseUntil });
-      return true;
+    const due = [...model.events.values()].filter((one) => one.outbox !== null && model.isFree(one.leaseUntil));
+    const { events } = await leaseEvents(db, 3, null);
+    expect(events.map(({ eventId }) => eventId)).toEqual(
+      due
+        .sort((one, other) => model.byUrgency(one, other))
+        .slice(0, 3)
+        .map(({ id }) => id),
+    );
+    if (events.length === 0) return false;
+    const leaseUntil = model.now + 30_000;
+    for (const { eventId } of events) Object.assign(model.events.get(eventId) ?? {}, { leaseUntil });
+    const early: LeasedEvent[] = [];
+    for (const { event, input, isQueued } of await readStarts(db, events)) {
+      const { eventId, state } = event;
+      const known = model.of(eventId);
+      const rows = input.deliveries.map(({ deliveryId, status, attemptCount }) => [deliveryId, status, attemptCount]);
+      expect(rows).toEqual(known.map(({ id, status, count }) => [id, status, count]).sort());
+      expect(isQueued).toBe(known.some((d) => d.status === 'pending' && !d.asleep && d.count === 0));
+      const isNeeded = known.some(({ status }) => status === 'pending' || status === 'failed') || state === 'again';
+      if (state === 'delivered' && isQueued) early.push(event);
+      else if (!this.retriesOnly || isNeeded) model.startWorkflow(eventId, state);
     }
-    return false;
+    await releaseEvents(db, early, 2);
+    for (const { eventId } of early) Object.assign(model.events.get(eventId) ?? {}, { leaseUntil: model.now + 2_000 });
+    this.#starts.push({ leased: events.filter((one) => !early.includes(one)), leaseUntil });
+    return true;
   }
 
-  async #markDone({ state, leased, leaseUntil }: Start): Promise<true> {
-    await markDone(this.db, state, leased);
+  async #markDone({ leased, leaseUntil }: Start): Promise<true> {
+    await markDone(this.db, leased);
     for (const { eventId } of leased) {
       const event = this.model.events.get(eventId);
-      // A record in between has ended the lease.
-      if (event?.outbox === state && event.leaseUntil === leaseUntil) event.outbox = 'done';
+      // A raised state has ended the lease.
+      if (event?.leaseUntil === leaseUntil) Object.assign(event, { outbox: null, leaseUntil: null });
     }
     return true;
   }

@@ -6,6 +6,7 @@ import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { lease } from '../../support/attempt.js';
 import { makeTransfer } from '../../support/factories.js';
+import { emptyOutbox } from '../../support/outbox.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 let api: TestApi;
@@ -41,7 +42,7 @@ async function failedDelivery() {
     data: { status: 'failed', attemptCount: 7, nextAttemptAt: null },
   });
   await api.database.prisma.queuedAttempt.deleteMany({ where: { clientId: client.id } });
-  await api.database.prisma.event.updateMany({ where: { clientId: client.id }, data: { outbox: 'done' } });
+  await emptyOutbox(api.database);
   return { webhookId: endpoint.webhookId as string, deliveryId: delivery.id, eventId: delivery.eventId };
 }
 

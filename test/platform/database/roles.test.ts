@@ -34,8 +34,8 @@ test("the runtime role reads and writes rows, except records and the owner's tab
   expect({ _prisma_migrations, audit_entries, transfers, transfer_status_history }).toEqual({
     ...{ _prisma_migrations: 's', audit_entries: 's', transfers: 'si', transfer_status_history: 'si' },
   });
-  const { clients, client_secrets, webhook_endpoints, ...rest } = others;
-  expect([clients, client_secrets, webhook_endpoints]).toEqual(['siu', 'siu', 'siu']);
+  const { clients, client_secrets, webhook_endpoints, events, ...rest } = others;
+  expect([clients, client_secrets, webhook_endpoints, events]).toEqual(['siu', 'siu', 'siu', 'sid']);
   expect(Object.keys(rest).length).toBeGreaterThan(10);
   expect(new Set(Object.values(rest))).toEqual(new Set(['siud']));
 });
@@ -52,6 +52,7 @@ test('an API does not write what only workers write, and a worker not what only 
   for (const table of ['clients', 'client_secrets']) expect(rights(table)).toEqual(['si', 's']);
   expect(rights('signing_keys')).toEqual(['si', 's']);
   expect(rights('transfers')).toEqual(['si', 's']);
+  expect(rights('events')).toEqual(['si', 'sid']);
 });
 
 test('it adds an audit entry, which has its name and no other', async () => {
@@ -93,6 +94,7 @@ test.each([
 test.each([
   ['api', 'insert into attempts (delivery_id, number) values (gen_random_uuid(), 1)'],
   ['api', 'delete from events'],
+  ['api', `update events set body = ''`],
   ['api', `update clients set scopes = '{operator}'`],
   ['api', `update client_secrets set hash = ''`],
   ['api', `update clients set erased_at = now()`],
@@ -101,6 +103,7 @@ test.each([
   ['worker', `update idempotency_keys set body = ''`],
   ['worker', `update clients set scopes = '{operator}'`],
   ['worker', 'delete from audit_entries'],
+  ['worker', `update events set body = ''`],
 ] as const)('Postgres refuses the role of the %s `%s`', async (role, statement) => {
   await expect(asRole(database.urls[role], (client) => client.query(statement))).rejects.toMatchObject({
     code: PERMISSION_DENIED,
