@@ -3,7 +3,7 @@ import { atomically, type Handle, rowOf, tryLockInTransaction } from '../platfor
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { within } from '../platform/deadline.js';
 import { lowestIdAt } from '../platform/ids.js';
-import { LIMITS } from '../platform/limits.js';
+import { describeLimit, LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
@@ -70,7 +70,7 @@ async function oneAtATime<T>(clientId: string | null, work: () => Promise<T>): P
 }
 
 function busy(): Refusal {
-  const detail = 'Another statement, list of missing events or recovery of this client is being counted.';
+  const detail = `Limit: ${describeLimit(LIMITS.statementsAtOnce)}. Wait until the other one ends.`;
   return new Refusal('statement_limit_reached', detail, [], { retryAfter: 1 });
 }
 

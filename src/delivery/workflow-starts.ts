@@ -1,5 +1,5 @@
 import type { Handle } from '../platform/database/database.js';
-import type { Limit } from '../platform/limits.js';
+import { describeLimit, type Limit } from '../platform/limits.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 
 /** A workflow that runs until the work of its row has ended. */
@@ -57,8 +57,8 @@ export async function admitWorkflow(
   throw new Refusal(
     limit.code as RefusalCode,
     ofEndpoint
-      ? `A ${noun} of this endpoint is running; wait until it ends.`
-      : `${limit.amount} ${limit.what} of this client are running; wait until one ends.`,
+      ? `This endpoint has a running ${noun}. Wait until it ends.`
+      : `Limit: ${describeLimit(limit)}. Wait until one ends.`,
   );
 }
 

@@ -65,7 +65,7 @@ describe('`endpoints recover`', () => {
     const [entry] = await database.prisma.auditEntry.findMany({ where: { target: webhookId } });
     expect(entry).toMatchObject({ action: 'endpoints.recover', actor: expect.stringMatching(/^cli:/) });
     const again = await recover(webhookId, '--since', '3h');
-    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/^A recovery of this endpoint is running/)]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/^This endpoint has a running recovery/)]);
   });
 
   it('prints the number of recovered deliveries, or that there is nothing to recover', async () => {

@@ -154,7 +154,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.all(committed.map((callback) => callback()));
       return result;
     };
-  return {
+  const open = (client?: string): Database => ({
     prisma,
     pool,
     sharing: { inTransaction: false, wait: limits.wait },
@@ -171,15 +171,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       return rows as Row[];
     },
     afterCommit: (callback) => callback(),
-    transaction: transactionOf(),
-    forClient(clientId) {
-      return Object.assign(Object.create(this) as Database, { transaction: transactionOf(clientId) });
-    },
+    transaction: transactionOf(client),
+    forClient: open,
     async close() {
       await prisma.$disconnect();
       await pool.end();
     },
-  };
+  });
+  return open();
 }
 
 /** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
