@@ -8,7 +8,7 @@ import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
-import { BATCH, LEASE, type LeasedRow, type LeaseRequest, leaseById, leaseHeads, leaseOfEndpoints } from './lease.js';
+import { BATCH, LEASE, type LeasedRow, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, checkDue, makeAttempt } from './make-attempt.js';
 import { dropStale, freeExpired, giveBack } from './queue.js';
@@ -44,8 +44,8 @@ export interface DispatcherOptions {
   token: string;
   slots: Slots<Job>;
   workers: Pick<LiveWorkers, 'of' | 'count'>;
-  /** Tells the other workers of attempts that this one leaves to them. */
-  wakeUps: Pick<WakeUps, 'send'>;
+  /** Tells the other workers of attempts that this one leaves to them, or that none has leased. */
+  wakeUps: Pick<WakeUps, 'send' | 'sendToAll'>;
   /** ENDPOINT_CONCURRENCY */
   perEndpoint: number;
   attempts: AttemptDependencies;
@@ -98,8 +98,9 @@ export class Job {
  *   that are asked for while a statement runs share the next one.
  * - Its record leases the next attempt of a delivery that is due at once (`RecordedAttempt.next`).
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
- * - From the queue: each second, and after events that may have queued attempts anywhere, it scans the heads of all
- *   lines (scan.ts).
+ * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have attempts
+ *   (scan.ts). What it finds is like a notification. It tells the other workers of lines that nobody has leased for a
+ *   second.
  *
  * It leases of an endpoint only what it expects to make within a second, so that other workers can make the rest.
  *
@@ -118,10 +119,10 @@ export class Job {
  * An endpoint:
  *
  * from       by                                                               to
- * any        commit, notification, lease of as many as asked, lease returned  more: the queue may have attempts of it
+ * any        commit, notification, scan, full lease, lease returned           more: the queue may have attempts of it
  * more       room for half of its share: the loop leases                      quiet, or more again
  * any        all its slots belong to other workers                            not ours: they are notified of its attempts
- * not ours   this worker's share grows, which requests a scan                 quiet
+ * not ours   this worker's share grows, which requests a pass                 quiet, or more
  * any        a fault of this process before the request is sent               paused for 1 s, doubled up to 60 s; more
  * paused     an attempt is sent                                               quiet
  */
@@ -132,8 +133,6 @@ export class Dispatcher implements Handover {
   readonly #inFlight = new Set<Job>();
   /** Endpoints whose lines may have more attempts in the queue. */
   readonly #more = new Map<string, QueuedAt>();
-  /** Endpoints whose slots all belong to other workers, with their limits. */
-  readonly #notOurs = new LRUCache<string, number>({ max: AVOIDED });
   /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
   readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
   readonly #byId: Batcher<string, Job | undefined>;
@@ -144,8 +143,6 @@ export class Dispatcher implements Handover {
   readonly #running = new Set<Promise<void>>();
   #returned: Job[] = [];
   readonly #scan = new Scan();
-  /** The last statement was one of the scan. */
-  #scanned = false;
   #nextAt = 0;
   #stopped = false;
 
@@ -181,6 +178,12 @@ export class Dispatcher implements Handover {
     this.#loop.request();
   }
 
+  /** Attempts of these endpoints have waited in the queue, so that the workers may not know of them. */
+  found(at: readonly QueuedAt[]): void {
+    for (const one of at) this.expect(one);
+    if (this.options.workers.count > 1) this.options.wakeUps.sendToAll(at);
+  }
+
   /** The endpoint has attempts in the queue. */
   expect(at: QueuedAt): void {
     if (!this.avoids(at)) this.#expectMore(at);
@@ -197,10 +200,7 @@ export class Dispatcher implements Handover {
     const { workers, perEndpoint } = this.options;
     const max = maxConcurrency ?? perEndpoint;
     const isNotOurs = workers.of(endpointId, max) === 0 && workers.count > max;
-    if (isNotOurs) {
-      this.#notOurs.set(endpointId, max);
-      this.#more.delete(endpointId);
-    }
+    if (isNotOurs) this.#more.delete(endpointId);
     return isNotOurs || this.#isPaused(endpointId);
   }
 
@@ -400,42 +400,30 @@ export class Dispatcher implements Handover {
     this.pump();
     this.#giveBack(slots.expire(performance.now() - GIVEN_BACK_AFTER));
     const { queued, expired } = await waiting();
-    const freed = expired && (await freeExpired(db).catch(() => false));
-    if (freed) this.#scan.requestPass();
-    else if (queued) this.#scan.requestStep();
+    if (expired) this.found(await freeExpired(db).catch(() => []));
+    if (queued) this.#scan.requestStep();
     return true;
   }
 
-  /** Leases what this process has room for. */
+  /** Leases what this process has room for. A scan takes turns with it, so that neither holds up the other. */
   async #lease(): Promise<void> {
-    while (!this.#stopped && this.options.slots.room > 0) {
+    while (!this.#stopped) {
+      if (this.#scan.isDue) await this.#scanLines();
       const rest = this.#nextAt - performance.now();
       if (rest > 0) await sleep(rest);
-      const refilled = [...this.#more.values()].filter((at) => this.#hasRoom(at));
-      if (!this.#scan.isDue && refilled.length === 0) return;
-      // In turns: neither a long scan nor busy endpoints hold up the other.
-      this.#scanned = this.#scan.isDue && (refilled.length === 0 || !this.#scanned);
-      const { leased, asked } = this.#scanned ? await this.#leaseHeads() : await this.#leaseOf(refilled);
-      if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
+      const refilled = this.options.slots.room > 0 ? [...this.#more.values()].filter((at) => this.#hasRoom(at)) : [];
+      if (refilled.length > 0) {
+        const { leased, asked } = await this.#leaseOf(refilled);
+        if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
+      } else if (!this.#scan.isDue) return;
     }
   }
 
-  async #leaseHeads(): Promise<{ leased: number; asked: number }> {
-    const { db, token, slots, workers, perEndpoint } = this.options;
-    const from = this.#scan.begin();
-    const request = {
-      token,
-      attempts: Math.ceil((2 * perEndpoint) / workers.count),
-      allowances: this.#allowances(),
-      limit: Math.min(BATCH, slots.room),
-    };
-    const leased = await this.#take(async () => {
-      const { leased: rows, next } = await leaseHeads(db, request, from);
-      this.#scan.end({ next, leased: rows.length, isFull: rows.length === request.limit });
-      this.#rememberLines(withMore(rows, request));
-      return rows;
-    });
-    return { leased: leased.size, asked: request.limit };
+  async #scanLines(): Promise<void> {
+    const { heads, next } = await readHeads(this.options.db, this.#scan.begin());
+    const isStep = this.#scan.end(next);
+    for (const at of heads) this.expect(at);
+    if (isStep) this.found(heads.filter(({ isOverdue }) => isOverdue));
   }
 
   async #leaseOf(endpoints: readonly QueuedAt[]): Promise<{ leased: number; asked: number }> {
@@ -448,7 +436,7 @@ export class Dispatcher implements Handover {
     const request = { token, allowances, limit: Math.min(BATCH, slots.room) };
     const leased = await this.#take(async () => {
       const rows = await leaseOfEndpoints(db, request);
-      this.#rememberLines(rows.length === request.limit ? some : withMore(rows, { ...request, attempts: 0 }));
+      this.#rememberLines(rows.length === request.limit ? some : withMore(rows, request));
       return rows;
     });
     const asked = allowances.reduce((sum, { attempts }) => sum + attempts, 0);
@@ -459,19 +447,6 @@ export class Dispatcher implements Handover {
   #allowance({ clientId, endpointId, maxConcurrency }: QueuedAt): number {
     const { slots, workers, perEndpoint } = this.options;
     return slots.allowance(clientId, endpointId) ?? 2 * workers.of(endpointId, maxConcurrency ?? perEndpoint);
-  }
-
-  /** How many attempts this process takes of each endpoint that it knows. */
-  #allowances(): { endpointId: string; attempts: number }[] {
-    const { slots, workers } = this.options;
-    const avoided = [...this.#faulty.keys()].filter((id) => this.#isPaused(id));
-    for (const [endpointId, max] of this.#notOurs.entries()) {
-      if (workers.of(endpointId, max) === 0) avoided.push(endpointId);
-      else this.#notOurs.delete(endpointId);
-    }
-    const none = new Set(avoided);
-    const others = [...slots.allowances()].filter(({ endpointId }) => !none.has(endpointId));
-    return [...others, ...Array.from(none, (endpointId) => ({ endpointId, attempts: 0 }))];
   }
 
   #giveBack(jobs: readonly Job[]): void {
@@ -512,12 +487,12 @@ export class Dispatcher implements Handover {
  * The rows of the endpoints of which a statement has leased as many attempts of a line as it might: their lines may have
  * more. What is queued later is notified.
  */
-function withMore(rows: readonly LeasedRow[], { allowances, attempts }: LeaseRequest & { attempts: number }) {
-  const most = new Map(allowances.map((allowance) => [allowance.endpointId, allowance.attempts]));
+function withMore(rows: readonly LeasedRow[], { allowances }: LeaseRequest) {
+  const most = new Map(allowances.map(({ endpointId, attempts }) => [endpointId, attempts]));
   const leased = new Map<string, number>();
   return rows.filter(({ endpointId, line }) => {
     const count = (leased.get(endpointId + line) ?? 0) + 1;
     leased.set(endpointId + line, count);
-    return count === (most.get(endpointId) ?? attempts);
+    return count === most.get(endpointId);
   });
 }

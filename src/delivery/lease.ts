@@ -1,6 +1,6 @@
 import type { Handle } from '../platform/database/database.js';
 import { NIL_ID } from '../platform/ids.js';
-import type { LeasedAttempt } from './handover.js';
+import type { LeasedAttempt, QueuedAt } from './handover.js';
 
 /**
  * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its workflow,
@@ -21,7 +21,7 @@ export function isFree(column: string): string {
   return `(${column} is null or ${column} <= now() or ${column} > now() + interval '${2 * LEASE.seconds} seconds')`;
 }
 
-/** Lines whose heads one scan looks at. The next scan continues after the last of them. */
+/** Lines that one statement of a scan looks at. The next one continues after the last of them. */
 export const HEADS = 200;
 /** Attempts that one statement leases. */
 export const BATCH = 200;
@@ -46,25 +46,19 @@ export interface LeasedRow extends LeasedAttempt {
   isDue: boolean;
 }
 
-/**
- * Leases attempts from the heads of up to `HEADS` lines after the cursor. `next` null: no line follows.
- * @param request.attempts the most attempts of a line whose endpoint `allowances` does not name
- */
-export async function leaseHeads(
-  db: Handle,
-  request: LeaseRequest & { attempts: number },
-  after: Cursor | null,
-): Promise<{ leased: LeasedRow[]; next: Cursor | null }> {
-  const [row] = await db.query<{ leased: LeasedRow[]; heads: number; last: Cursor | null }>(LEASE_HEADS, [
-    ...valuesOf(request),
-    request.attempts,
-    after?.endpointId ?? NIL_ID,
-    after?.line ?? 'fresh',
-  ]);
-  return { leased: row?.leased ?? [], next: row && row.heads === HEADS ? row.last : null };
+/** A line of the queue with free attempts. */
+export interface Head extends QueuedAt {
+  /** Its first attempt has been due for so long that the workers with slots may not know of it. */
+  isOverdue: boolean;
 }
 
-/** Leases attempts of the endpoints that the request's `allowances` name. */
+/** Reads which of up to `HEADS` lines after the cursor have free attempts. `next` null: no line follows. */
+export async function readHeads(db: Handle, after: Cursor | null): Promise<{ heads: Head[]; next: Cursor | null }> {
+  const rows = await db.query<Head & Cursor>(READ_HEADS, [after?.endpointId ?? NIL_ID, after?.line ?? 'fresh']);
+  return { heads: rows, next: rows.length === HEADS ? (rows.at(-1) ?? null) : null };
+}
+
+/** Leases attempts from both lines of each endpoint that the request's `allowances` name. */
 export function leaseOfEndpoints(db: Handle, request: LeaseRequest): Promise<LeasedRow[]> {
   return db.query<LeasedRow>(LEASE_OF_ENDPOINTS, valuesOf(request));
 }
@@ -84,59 +78,50 @@ function valuesOf({ token, allowances, limit }: LeaseRequest): unknown[] {
 }
 
 /**
- * A loose index scan finds the heads. It reads one entry of the index for each line, whatever the length of the line.
- * Each line's rows are locked as they are found, so that scans of several workers at the same moment get different rows.
- * A row that is locked and not leased is free again after this statement.
- *
- * The leased rows are few and every key is an id, so that joins read the rest of what an attempt needs.
+ * A loose index scan: it reads one entry of the index for each line, whatever the length of the line. A worker that was
+ * notified leases well within a second.
  */
-const LEASE_HEADS = `
+const READ_HEADS = `
 with recursive heads as (
-  (select q.endpoint_id, q.line, 1 as position from queue q
-    where q.lease_until is null and (q.endpoint_id, q.line) > ($6::uuid, $7::queue_line)
+  (select q.endpoint_id, q.line, q.client_id, q.due_at, 1 as position from queue q
+    where q.lease_until is null and (q.endpoint_id, q.line) > ($1::uuid, $2::queue_line)
     order by q.endpoint_id, q.line limit 1)
   union all
-  select n.endpoint_id, n.line, h.position + 1
+  select n.endpoint_id, n.line, n.client_id, n.due_at, h.position + 1
     from heads h cross join lateral (
-      select q.endpoint_id, q.line from queue q
+      select q.endpoint_id, q.line, q.client_id, q.due_at from queue q
        where q.lease_until is null and (q.endpoint_id, q.line) > (h.endpoint_id, h.line)
        order by q.endpoint_id, q.line limit 1) n
-   where h.position < 200
-), known as (
-  select * from unnest((select $2::uuid[]), $3::int[]) as k(endpoint_id, attempts)
-), lines as materialized (
-  select h.endpoint_id, h.line, coalesce(k.attempts, $5::int) as attempts
-    from heads h left join known k on k.endpoint_id = h.endpoint_id
-   where coalesce(k.attempts, $5::int) > 0
-   order by random()
-), free as materialized (
-  select w.delivery_id
-    from lines l cross join lateral (
-      select q.delivery_id from queue q
-       where q.endpoint_id = l.endpoint_id and q.line = l.line and q.lease_until is null
-       order by q.due_at, q.delivery_id limit l.attempts
-         for update skip locked) w
-   limit $4::int
-), leased as (
+   where h.position < ${HEADS}
+)
+select h.client_id as "clientId", h.endpoint_id as "endpointId", e.max_concurrency as "maxConcurrency", h.line::text as line,
+       h.due_at < now() - interval '1 second' as "isOverdue"
+  from heads h join webhook_endpoints e on e.id = h.endpoint_id
+ order by h.position`;
+
+/**
+ * SQL: leases the rows of `free` (delivery_id). They are few and every key is an id, so that joins read the rest of what an
+ * attempt needs.
+ */
+const LEASE_FREE = `leased as (
   update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
    where q.delivery_id = any(array(select delivery_id from free))
   returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
-), rows as (
-  select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
-         q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
-         e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
-         e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
-    from leased q
-    join deliveries d on d.id = q.delivery_id
-    join events v on v.id = d.event_id
-    join webhook_endpoints e on e.id = q.endpoint_id
-   order by q.due_at, q.delivery_id
 )
-select (select coalesce(json_agg(r), '[]') from rows r) as leased,
-       (select count(*)::int from heads) as heads,
-       (select json_build_object('endpointId', endpoint_id, 'line', line) from heads order by position desc limit 1) as last`;
+select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
+       q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
+       e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
+       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
+  from leased q
+  join deliveries d on d.id = q.delivery_id
+  join events v on v.id = d.event_id
+  join webhook_endpoints e on e.id = q.endpoint_id
+ order by q.due_at, q.delivery_id`;
 
-/** As `LEASE_HEADS`, from both lines of each known endpoint. */
+/**
+ * Each line's rows are locked as they are found, so that leases of several workers at the same moment get different rows.
+ * A row that is locked and not leased is free again after this statement.
+ */
 const LEASE_OF_ENDPOINTS = `
 with known as (
   select * from unnest((select $2::uuid[]), $3::int[]) as k(endpoint_id, attempts)
@@ -153,20 +138,7 @@ with known as (
        order by q.due_at, q.delivery_id limit l.attempts
          for update skip locked) w
    limit $4::int
-), leased as (
-  update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
-   where q.delivery_id = any(array(select delivery_id from free))
-  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
-)
-select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
-       q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
-       e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
-       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
-  from leased q
-  join deliveries d on d.id = q.delivery_id
-  join events v on v.id = d.event_id
-  join webhook_endpoints e on e.id = q.endpoint_id
- order by q.due_at, q.delivery_id`;
+), ${LEASE_FREE}`;
 
 /**
  * The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. The array leads the plan, which
@@ -178,17 +150,4 @@ with free as materialized (
    where q.delivery_id = any(array(select unnest($2::uuid[])))
      and (q.lease_until is null or q.lease_until <= now() or q.lease_until > now() + interval '60 seconds')
      for update of q skip locked
-), leased as (
-  update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
-   where q.delivery_id = any(array(select delivery_id from free))
-  returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
-)
-select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
-       q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
-       e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
-       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
-  from leased q
-  join deliveries d on d.id = q.delivery_id
-  join events v on v.id = d.event_id
-  join webhook_endpoints e on e.id = q.endpoint_id
- order by q.due_at, q.delivery_id`;
+), ${LEASE_FREE}`;

@@ -51,16 +51,18 @@ export class LiveWorkers {
   }
 
   /**
-   * Whether this worker is the one of those with slots of the endpoint that a notification wakes first.
+   * The place of this worker among those with slots of the endpoint: a notification wakes the first, 0, at once.
    * @param wakeUp a random number
    */
-  wakesFirstAt(endpointId: string, max: number, wakeUp: number): boolean {
-    return this.#rank(endpointId) === wakeUp % Math.min(max, this.count);
+  placeAt(endpointId: string, max: number, wakeUp: number): number {
+    const holders = Math.min(max, this.count);
+    return (this.#rank(endpointId) + wakeUp) % holders;
   }
 
-  /** Whether this worker is the one that a notification without endpoints wakes first. @param wakeUp a random number */
-  wakesFirst(wakeUp: number): boolean {
-    return wakeUp % this.count === this.#heartbeat.others.filter((other) => other < this.workerId).length;
+  /** Whether this worker has its turn in this second. The live workers take turns. @param now ms since 1970 */
+  hasTurn(now = Date.now()): boolean {
+    const place = this.#heartbeat.others.filter((other) => other < this.workerId).length;
+    return Math.floor(now / 1_000) % this.count === place;
   }
 
   start(): void {

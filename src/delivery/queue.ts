@@ -1,6 +1,6 @@
 import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
-import type { LeasedAttempt } from './handover.js';
+import type { LeasedAttempt, QueuedAt } from './handover.js';
 import { isFree } from './lease.js';
 import { tellWorkflows } from './outbox.js';
 
@@ -36,11 +36,10 @@ export async function giveBack(db: Handle, token: string, leases: readonly Lease
 
 /**
  * Ends the leases whose time is over: their process was killed. A row without a delivery leaves the queue: retention removed
- * the delivery at the moment of a manual retry, and no lease finds anything to make. @returns whether a lease was ended
+ * the delivery at the moment of a manual retry, and no lease finds anything to make. @returns the endpoints of the others
  */
-export async function freeExpired(db: Handle): Promise<boolean> {
-  const [row] = await db.query<{ freed: number }>(FREE_EXPIRED, []);
-  return (row?.freed ?? 0) > 0;
+export function freeExpired(db: Handle): Promise<QueuedAt[]> {
+  return db.query<QueuedAt>(FREE_EXPIRED, []);
 }
 
 /**
@@ -70,11 +69,10 @@ export async function queueDue(db: Handle, deliveryIds: readonly string[], early
 /**
  * Queues sleeping deliveries that are overdue, and asks for the workflows of their events, which are lost or stand still.
  * @param overdue ms
- * @returns their number, at most `limit`
+ * @returns one row for each, at most `limit`
  */
-export async function queueOverdue(db: Handle, overdue: number, limit: number): Promise<number> {
-  const [row] = await db.query<{ queued: number }>(QUEUE_OVERDUE, [overdue, limit]);
-  return row?.queued ?? 0;
+export function queueOverdue(db: Handle, overdue: number, limit: number): Promise<QueuedAt[]> {
+  return db.query<QueuedAt>(QUEUE_OVERDUE, [overdue, limit]);
 }
 
 const HELD = 'lease_token = $1::uuid and lease_until is not null';
@@ -85,6 +83,9 @@ update queue q set lease_token = null, lease_until = null
  where q.delivery_id = given.delivery_id and q.delivery_id = any(array(select unnest($2::uuid[])))
    and q.${HELD} and (given.until is null or q.lease_until = given.until)`;
 
+/** SQL: `QueuedAt` of an endpoint `e`. */
+const QUEUED_AT = 'e.client_id as "clientId", e.id as "endpointId", e.max_concurrency as "maxConcurrency"';
+
 const FREE_EXPIRED = `
 with expired as materialized (
   select q.delivery_id, (select true from deliveries d where d.id = q.delivery_id) as kept
@@ -94,9 +95,9 @@ with expired as materialized (
   delete from queue where delivery_id = any(array(select delivery_id from expired where kept is null))
 ), freed as (
   update queue set lease_token = null, lease_until = null
-   where delivery_id = any(array(select delivery_id from expired where kept)) returning 1
+   where delivery_id = any(array(select delivery_id from expired where kept)) returning endpoint_id
 )
-select count(*)::int as freed from freed`;
+select ${QUEUED_AT} from webhook_endpoints e where e.id in (select endpoint_id from freed)`;
 
 /**
  * The endpoints and deliveries are locked first, and judged as they are then. By its snapshot alone, this statement would
@@ -163,4 +164,4 @@ with ${wake(`due as materialized (
    where d.asleep and d.next_attempt_at < now() - $1::int * interval '1 millisecond'
    order by d.next_attempt_at limit $2::int for no key update skip locked
 )`)}, ${wakeWorkflows('woken')}
-select count(*)::int as queued from woken`;
+select ${QUEUED_AT} from woken w join webhook_endpoints e on e.id = w.endpoint_id`;

@@ -1,14 +1,13 @@
 import type { Cursor } from './lease.js';
 
 /**
- * Where a scan of the queue is. A scan looks at a few hundred lines in each statement.
+ * Where a scan of the queue is. A scan finds the lines with free attempts, a few hundred in each statement.
  *
  * - `idle`: nothing is to be scanned.
- * - `step`: the poll of each second looks at the next lines, and continues while it finds attempts to lease. Lines
- *   without a slot in this process thus cost one statement a second, however many there are.
- * - `pass`: all lines are looked at once, after an event that may have queued attempts at any endpoint.
+ * - `step`: one statement looks at the next lines. The workers take turns, with a step a second.
+ * - `pass`: all lines are looked at once, after this worker may have missed notifications or has more slots.
  *
- * A statement that leased as many as it could looks at its lines again. A pass that is requested during a pass follows it.
+ * A pass that is requested during a statement or a pass follows it.
  */
 export class Scan {
   #state: 'idle' | 'step' | 'pass' = 'idle';
@@ -37,23 +36,22 @@ export class Scan {
 
   /**
    * Ends a statement.
-   * @param found.next the last line that it looked at; null: no line follows
-   * @param found.isFull it leased as many as it could, and its lines may have more
+   * @param next the last line that it looked at; null: no line follows
+   * @returns whether it was a step
    */
-  end({ next, leased, isFull }: { next: Cursor | null; leased: number; isFull: boolean }): void {
-    if (!isFull) {
-      this.#cursor = next;
-      if (next === null || (this.#state === 'step' && leased === 0)) this.#state = 'idle';
-    }
-    if (this.#state === 'pass') return;
+  end(next: Cursor | null): boolean {
+    const isStep = this.#state === 'step';
+    this.#cursor = next;
+    if (!isStep && next !== null) return false;
+    this.#state = 'idle';
     this.#begun = false;
     if (this.#again) this.#beginPass();
+    return isStep;
   }
 
   #beginPass(): void {
     this.#state = 'pass';
     this.#cursor = null;
-    this.#begun = false;
     this.#again = false;
   }
 }

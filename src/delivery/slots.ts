@@ -100,16 +100,6 @@ export class Slots<Job> {
     return this.#allowanceOf(endpoint) > 0 && waitingAt(endpoint) * 2 <= this.#expectedAt(endpoint);
   }
 
-  /** The allowance of each endpoint that has jobs here, or had many a second ago. */
-  *allowances(): Iterable<{ endpointId: string; attempts: number }> {
-    for (const { endpoints } of this.#clients.values()) {
-      for (const endpoint of endpoints.values()) {
-        const isFast = speedOf(endpoint) > 2 * this.#shareOf(endpoint);
-        if (isFast || !isIdle(endpoint)) yield { endpointId: endpoint.id, attempts: this.#allowanceOf(endpoint) };
-      }
-    }
-  }
-
   /** Whether there is no slot for a job of this client, whatever its endpoint. */
   isFull(clientId: string): boolean {
     return !this.#hasSlot(this.#clients.get(clientId) ?? { active: 0 });

@@ -1,6 +1,7 @@
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { shareReading } from '../platform/deadline.js';
 import { isFree } from './lease.js';
+import type { LiveWorkers } from './live-workers.js';
 
 /** Which tables have rows that wait. */
 export interface Waiting {
@@ -23,14 +24,18 @@ const READING = { keep: 100, limit: 900 };
  * One small statement for the polls of all loops of this process. A loop reads and locks rows only where rows wait: an
  * idle process would otherwise run many statements a second that find nothing. If the read fails, each loop queries its
  * table itself, and reports the fault.
+ *
+ * The queue has the dead entries of a minute, up to its vacuum, and each look passes over them. So only the worker that
+ * has its turn looks there.
  */
-export function shareWaiting(db: Handle): () => Promise<Waiting> {
-  const read = shareReading(() => readWaiting(db), READING);
+export function shareWaiting(db: Handle, workers: Pick<LiveWorkers, 'hasTurn'>): () => Promise<Waiting> {
+  const read = shareReading(() => readWaiting(db, workers.hasTurn()), READING);
   return async () => (await read()) ?? ANY;
 }
 
-/** Reads one entry of an index for each answer. */
-export const readWaiting = (db: Handle): Promise<Waiting> => rowOf<Waiting>(db, WAITING, []);
+/** @param looksAtQueue false: `queued` and `expired` are not read, and are false */
+export const readWaiting = (db: Handle, looksAtQueue: boolean): Promise<Waiting> =>
+  rowOf<Waiting>(db, WAITING, [looksAtQueue]);
 
 /** What a loop expects when it does not know. The sandbox queue, once it is served, needs no reading. */
 export const ANY: Waiting = { queued: true, expired: true, starts: true, workflows: true, sandboxUsed: false };
@@ -43,8 +48,8 @@ const endOfLease = (order: 'asc' | 'desc') =>
   `coalesce((select ${isFree('lease_until')} from queue where lease_until is not null order by lease_until ${order} limit 1), false)`;
 
 const WAITING = `
-select exists (select from queue where lease_until is null order by endpoint_id limit 1) as queued,
-  ${endOfLease('asc')} or ${endOfLease('desc')} as expired,
+select $1::boolean and exists (select from queue where lease_until is null order by endpoint_id limit 1) as queued,
+  $1::boolean and (${endOfLease('asc')} or ${endOfLease('desc')}) as expired,
   exists (select from outbox order by client_id limit 1) as starts,
   exists (select from workflow_starts where start_after <= now() order by start_after limit 1) as workflows,
   exists (select from sandbox_transfers order by transfer_id desc limit 1)

@@ -12,76 +12,89 @@ export const CHANNEL = 'queue';
  */
 const COALESCE = 20;
 /**
- * ms after which a worker leases at a notification that wakes another worker first. A worker that is dead or has no slot
- * thus delays an attempt by little, and the other workers do so at most ten times a second.
+ * ms after which a second worker leases at a notification, in case the first is dead or has no slot. It does so at most
+ * ten times a second.
  */
-const AFTER_OTHERS = 100;
+const AFTER_FIRST = 100;
 /** Random numbers are below this. */
 const NUMBERS = 65_536;
-/** Endpoints that a notification names: Postgres takes 8,000 bytes. With more of them, workers scan the queue. */
+/** Endpoints that a notification names: Postgres takes 8,000 bytes. */
 const NAMED = 80;
+/** Instead of a number: every worker with slots leases at once. */
+const ALL = 'all';
 
-/** A notification: which endpoints have attempts in the queue. Null: too many to be named. */
+/** A notification: which endpoints have attempts in the queue. */
 interface WakeUp {
   /** Chosen at random for each notification, so that the workers are woken first in turn. */
-  number: number;
-  endpoints: readonly QueuedAt[] | null;
+  number: number | typeof ALL;
+  endpoints: readonly QueuedAt[];
 }
 
 function encode({ number, endpoints }: WakeUp): string {
-  const named = endpoints?.map(({ endpointId, clientId, maxConcurrency }) =>
+  const named = endpoints.map(({ endpointId, clientId, maxConcurrency }) =>
     [endpointId, clientId, maxConcurrency ?? ''].join(),
   );
-  return [number, ...(named ?? [])].join(' ');
+  return [number, ...named].join(' ');
 }
 
-/** What is not understood wakes every worker. */
-function decode(payload = ''): WakeUp {
-  const [number, ...named] = payload.split(' ');
+/** @returns undefined: it is not understood */
+function decode(payload = ''): WakeUp | undefined {
+  const [number = '', ...named] = payload.split(' ');
   const endpoints = named.map((text) => {
     const [endpointId = '', clientId = '', max = ''] = text.split(',');
     return { endpointId, clientId, maxConcurrency: max === '' ? null : Number(max) };
   });
   const isValid =
     endpoints.length > 0 && endpoints.every(({ endpointId, clientId }) => isId(endpointId) && isId(clientId));
-  return { number: Number(number || Number.NaN), endpoints: isValid ? endpoints : null };
+  if (!isValid || !/^(\d+|all)$/.test(number)) return undefined;
+  return { number: number === ALL ? ALL : Number(number), endpoints };
 }
 
 /** Tells the workers which endpoints have attempts in the queue. */
 export interface WakeUps {
-  /** Neither throws nor waits. */
+  /** Wakes a worker with slots of each endpoint, later a second one. Neither throws nor waits. */
   send(at: readonly QueuedAt[]): void;
+  /** Wakes every worker with slots of these endpoints: their attempts have waited. */
+  sendToAll(at: readonly QueuedAt[]): void;
   /** Sends what waits. */
   flush(): Promise<void>;
 }
 
 export function sendWakeUps(database: Pick<Database, 'query'>, log?: Log): WakeUps {
-  const waiting = new Map<string, QueuedAt>();
+  const waiting = { one: new Map<string, QueuedAt>(), all: new Map<string, QueuedAt>() };
   let timer: NodeJS.Timeout | undefined;
+  const take = (endpoints: Map<string, QueuedAt>, next: () => WakeUp['number']) => {
+    const all = [...endpoints.values()];
+    endpoints.clear();
+    const parts = Array.from({ length: Math.ceil(all.length / NAMED) }, (_, i) =>
+      all.slice(i * NAMED, (i + 1) * NAMED),
+    );
+    return parts.map((part) => encode({ number: next(), endpoints: part }));
+  };
   const flush = async () => {
     if (!timer) return;
     clearTimeout(timer);
     timer = undefined;
-    const endpoints = [...waiting.values()];
-    waiting.clear();
-    const wakeUp = { number: randomInt(NUMBERS), endpoints: endpoints.length > NAMED ? null : endpoints };
+    const payloads = [...take(waiting.one, () => randomInt(NUMBERS)), ...take(waiting.all, () => ALL)];
     // Without a notification a worker finds the attempts by its polls.
     await database
-      .query('select pg_notify($1, $2)::text', [CHANNEL, encode(wakeUp)])
+      .query('select pg_notify($1, payload)::text from unnest($2::text[]) as payload', [CHANNEL, payloads])
       .catch((error) => log?.warn({ err: error }, 'workers could not be notified'));
   };
+  const add = (to: Map<string, QueuedAt>, at: readonly QueuedAt[]) => {
+    for (const one of at) to.set(one.endpointId, one);
+    if (at.length > 0) timer ??= setTimeout(flush, COALESCE);
+  };
   return {
-    send(at) {
-      for (const one of at) waiting.set(one.endpointId, one);
-      if (at.length > 0) timer ??= setTimeout(flush, COALESCE);
-    },
+    send: (at) => add(waiting.one, at),
+    sendToAll: (at) => add(waiting.all, at),
     flush,
   };
 }
 
 /** What a worker does with notifications. */
 export interface WakeUpReceiver {
-  workers: Pick<LiveWorkers, 'of' | 'wakesFirst' | 'wakesFirstAt'>;
+  workers: Pick<LiveWorkers, 'of' | 'placeAt'>;
   /** ENDPOINT_CONCURRENCY */
   perEndpoint: number;
   /** The endpoint has attempts in the queue, and slots in this process. */
@@ -91,39 +104,30 @@ export interface WakeUpReceiver {
 }
 
 /**
- * Receives notifications. Of the workers with slots of an endpoint one is woken first, the others a little later: workers
- * that lease at the same moment compete for the same rows. A worker without a slot of it leaves it to them.
+ * Receives notifications. Of the workers with slots of an endpoint one is woken first and a second one a little later:
+ * workers that lease at the same moment compete for the same rows, and each that finds none has read the queue in vain. If
+ * neither leases them, the next scan wakes all.
  */
 export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpReceiver) {
   let later: NodeJS.Timeout | undefined;
   const endpointsLater = new Map<string, QueuedAt>();
-  let polls = false;
   const run = () => {
     later = undefined;
     for (const at of endpointsLater.values()) expect(at);
     endpointsLater.clear();
-    if (polls) poll();
-    polls = false;
-  };
-  const wakeLater = () => {
-    later ??= setTimeout(run, AFTER_OTHERS);
   };
   return {
     receive(payload: string | undefined): void {
-      const { number, endpoints } = decode(payload);
-      if (endpoints === null) {
-        polls = !(Number.isNaN(number) || workers.wakesFirst(number));
-        if (polls) wakeLater();
-        else poll();
-      }
-      for (const at of endpoints ?? []) {
+      const wakeUp = decode(payload);
+      if (!wakeUp) poll();
+      for (const at of wakeUp?.endpoints ?? []) {
         const max = at.maxConcurrency ?? perEndpoint;
         if (workers.of(at.endpointId, max) === 0) continue;
-        if (workers.wakesFirstAt(at.endpointId, max, number)) expect(at);
-        else {
-          endpointsLater.set(at.endpointId, at);
-          wakeLater();
-        }
+        const place = wakeUp?.number === ALL ? 0 : workers.placeAt(at.endpointId, max, wakeUp?.number ?? 0);
+        if (place === 0) expect(at);
+        if (place !== 1) continue;
+        endpointsLater.set(at.endpointId, at);
+        later ??= setTimeout(run, AFTER_FIRST);
       }
     },
     stop(): void {

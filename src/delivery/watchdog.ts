@@ -2,6 +2,7 @@ import type { Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
+import type { QueuedAt } from './handover.js';
 import { queueOverdue } from './queue.js';
 
 const INTERVAL = 15_000;
@@ -13,16 +14,17 @@ const BATCH = 500;
 /**
  * Queues what Temporal did not wake: with Temporal unavailable, hanging, or slower than the load, retries are two minutes
  * late. A workflow that was terminated, or lost with Temporal's store, starts again.
- * @param onQueued called after deliveries were queued
+ * @param onQueued called with the endpoints of deliveries that were queued
  */
-export function watchdog(db: Handle, onQueued: () => void, log: Log): Periodic {
+export function watchdog(db: Handle, onQueued: (at: readonly QueuedAt[]) => void, log: Log): Periodic {
   const loop = new Periodic({
     interval: INTERVAL,
     run: async () => {
       let total = 0;
       for (let queued = BATCH; queued === BATCH && !loop.stopped; total += queued) {
-        queued = await queueOverdue(db, OVERDUE, BATCH);
-        if (queued > 0) onQueued();
+        const overdue = await queueOverdue(db, OVERDUE, BATCH);
+        onQueued(overdue);
+        queued = overdue.length;
       }
       if (total > 0) log.warn({ deliveries: total }, 'queued deliveries that no workflow woke in time');
     },

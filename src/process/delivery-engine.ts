@@ -52,12 +52,12 @@ export function createDeliveryEngine(context: RoleContext) {
   const sender = createSender({ guard: createAddressGuard(config.receivers), clientPools: config.clientPools });
   const recorder = new Recorder(database, { token, workflows }, log);
   const endpointHours = new EndpointHours(database, log);
-  const waiting = shareWaiting(database);
   const onGrown = () => {
     slots.refresh();
     dispatcher.poll();
   };
   const workers = new LiveWorkers(database, token, onGrown, log);
+  const waiting = shareWaiting(database, workers);
   const perEndpoint = config.endpointConcurrency;
   const { workerConcurrency: total, clientConcurrency: perClient } = config;
   const slots: Slots<Job> = new Slots({ perEndpoint, perClient, total, waiting: WAITING }, workers);
@@ -114,7 +114,7 @@ export function createDeliveryEngine(context: RoleContext) {
       ...{ db: database, temporal: client, waiting, interval: 1_000, log },
       ...sandbox?.outbox,
     }),
-    watchdog(database, poll, log),
+    watchdog(database, (at) => dispatcher.found(at), log),
     cancelBacklogs({ db: database, log }),
     ...(workflows === 'every-event' ? [skipWorkflowsLoop(database, config.workflowsTrail, metrics, log)] : []),
   ];

@@ -212,7 +212,7 @@ describe('the activity deliver, beside another worker', () => {
     const event = await failedOnce(-1);
     const sender = fakeSender();
     const holder = activities.open(sender);
-    const wakeUps = { send: ([at]: readonly QueuedAt[]) => holder.dispatcher.expect(at!) };
+    const wakeUps = { send: ([at]: readonly QueuedAt[]) => holder.dispatcher.expect(at!), sendToAll: () => undefined };
     const { deliver } = activities.open(fakeSender(down), { workers: { count: 11, of: () => 0 }, wakeUps });
     const progress = await deliver(deliverRequest(event, { attemptCount: 1 }));
     expect(progress).toMatchObject({ status: 'succeeded', attemptCount: 2, lastOutcome: '204' });

@@ -181,7 +181,7 @@ describe('an attempt that fails', () => {
       error: (fields: object) => void reported.push(fields),
     }) as Log;
     const [sender, handedOn, unreadable] = [fakeSender(), [] as QueuedAt[], jest.fn()];
-    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at) };
+    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at), sendToAll: () => undefined };
     const { db: watched, texts } = watchStatements(db);
     const { dispatcher, slots } = dispatchers.open(sender, {
       db: watched,
@@ -189,7 +189,7 @@ describe('an attempt that fails', () => {
       wakeUps,
       onUnreadableSecret: unreadable,
     });
-    const events = await commitEvents(db, 30);
+    const events = await commitEvents(db, 60);
     const [{ clientId, endpointId }] = [keysOf(events[0]!)];
     const envelope = (await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } })).secretEnvelope;
     const seal = (secretEnvelope: string | null) =>
@@ -198,11 +198,11 @@ describe('an attempt that fails', () => {
     dispatcher.poll();
     await waitFor('the leases to be given back', async () => {
       const rows = await dispatchers.readQueue();
-      return reported.length > 0 && rows.length === 30 && rows.every(({ leaseToken }) => leaseToken === null);
+      return reported.length > 0 && rows.length === 60 && rows.every(({ leaseToken }) => leaseToken === null);
     });
     // The slots of an attempt are released after its row.
     await waitFor('the slots to be released', () => slots.allowance(clientId, endpointId) === undefined);
-    expect(reported.length).toBeLessThanOrEqual(20);
+    expect(reported.length).toBeLessThanOrEqual(30);
     expect(reported[0]).toMatchObject({ delivery_id: expect.any(String), err: expect.any(Error) });
     expect(unreadable).toHaveBeenCalled();
     expect(handedOn).toMatchObject(handedOn.map(() => ({ clientId, endpointId })));
@@ -210,13 +210,14 @@ describe('an attempt that fails', () => {
     texts.length = 0;
     expect(await dispatcher.make(keysOf(events[1]!))).toBeUndefined();
     dispatcher.poll();
+    await waitFor('the scan', () => texts.some(isScan));
     await sleep(100);
-    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
+    expect(texts.filter(isLeaseStatement)).toEqual([]);
     expect((await dispatchers.readQueue()).every(({ leaseToken }) => leaseToken === null)).toBe(true);
     // Another worker has the right key.
     await seal(envelope);
     dispatchers.open(sender).dispatcher.poll();
-    await waitFor('all attempts', () => sender.sent.length === 30);
+    await waitFor('all attempts', () => sender.sent.length === 60);
   });
 
   it('is not followed by a pause of its endpoint if Postgres was unreachable', async () => {
@@ -260,7 +261,7 @@ describe('an endpoint whose slots all belong to other workers', () => {
   /** A worker without a share of endpoints whose limit is 1, and the endpoints of which it notifies others. */
   function withoutShare(sender = fakeSender()) {
     const handedOn: QueuedAt[] = [];
-    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at) };
+    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at), sendToAll: () => undefined };
     return { ...dispatchers.open(sender, { workers: share, wakeUps }), handedOn, sender };
   }
   async function limited() {
@@ -270,7 +271,7 @@ describe('an endpoint whose slots all belong to other workers', () => {
     return { ...event, clientId, endpointId, keys: { ...keysOf(event), maxConcurrency: 1 } };
   }
 
-  it('has its attempts handed on: one that is asked for by its id, and those of its own events or of a scan', async () => {
+  it('has its attempts handed on: one that is asked for by its id, and those of its own events', async () => {
     const { dispatcher, commit, handedOn, sender } = withoutShare();
     const { clientId, endpointId, keys } = await limited();
     const expected = { clientId, endpointId, maxConcurrency: 1 };
@@ -342,7 +343,7 @@ describe('attempts in the queue', () => {
     dispatcher.start();
     await waitFor('all attempts', () => sender.sent.length === 600);
     // With twice its 10 slots for each lease they would be 30.
-    expect(texts.filter((text) => isLeaseStatement(text) && !isScan(text)).length).toBeLessThan(20);
+    expect(texts.filter(isLeaseStatement).length).toBeLessThan(20);
   });
 
   it('are found without a notification, even when the queue was empty before', async () => {
@@ -351,6 +352,21 @@ describe('attempts in the queue', () => {
     await sleep(50);
     const { eventId } = await commitEvent(db);
     expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
+  });
+
+  it('that have waited are told to the other workers, each poll', async () => {
+    const [toAll, workers] = [[] as QueuedAt[], { count: 2, of: () => 0 }];
+    const wakeUps = { send: () => undefined, sendToAll: (at: readonly QueuedAt[]) => void toAll.push(...at) };
+    const { dispatcher } = dispatchers.open(fakeSender(), { wakeUps, workers });
+    const [late, young] = [await commitEvent(db), await commitEvent(db)];
+    await db.query(
+      `update queue set due_at = now() + case when delivery_id = $1::uuid then interval '-2 s' else '1 h' end`,
+      [keysOf(late).deliveryId],
+    );
+    dispatcher.start();
+    await waitFor('a poll', () => toAll.length > 0);
+    expect(toAll[0]).toMatchObject({ endpointId: keysOf(late).endpointId, maxConcurrency: null });
+    expect(toAll.map(({ endpointId }) => endpointId)).not.toContain(keysOf(young).endpointId);
   });
 
   it('are made once when two workers scan at the same moment', async () => {

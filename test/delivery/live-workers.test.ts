@@ -99,11 +99,13 @@ describe('LiveWorkers', () => {
     for (const endpoints of owned) expect(endpoints).toBeGreaterThan(100);
   });
 
-  it('gives each notification to one worker', async () => {
+  it('gives each second to one worker, and each worker its turn', async () => {
     const workers = await startWorkers(3);
-    for (const turn of [0, 1, 2, 3, 65_535]) {
-      expect(workers.filter((worker) => worker.workers.wakesFirst(turn))).toHaveLength(1);
-    }
+    const turns = [0, 1, 2].map((second) =>
+      workers.filter((worker) => worker.workers.hasTurn(1_700_000_000_500 + second * 1_000)),
+    );
+    expect(turns.map(({ length }) => length)).toEqual([1, 1, 1]);
+    expect(new Set(turns.flat())).toEqual(new Set(workers));
   });
 
   // A notification woke a worker without a share of the endpoint's limit, and the attempt waited for the next one.
@@ -113,7 +115,7 @@ describe('LiveWorkers', () => {
       const endpoint = newId();
       const holders = workers.filter((worker) => worker.workers.of(endpoint, max) > 0);
       const woken = Array.from({ length: holders.length }, (_, wakeUp) =>
-        workers.filter((worker) => worker.workers.wakesFirstAt(endpoint, max, wakeUp)),
+        workers.filter(({ workers: one }) => one.of(endpoint, max) > 0 && one.placeAt(endpoint, max, wakeUp) === 0),
       );
       expect(woken.map(({ length }) => length)).toEqual(holders.map(() => 1));
       expect(new Set(woken.flat())).toEqual(new Set(holders));

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
 import { AttemptListener, type ListenerOptions, notifyHandover } from '../../src/delivery/notifications.js';
+import { sendWakeUps } from '../../src/delivery/wake-ups.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
@@ -26,7 +27,7 @@ const retry = { deliveryId: newId(), clientId, endpointId: newId(), maxConcurren
 
 /** A worker that listens and has polled once, as it does after it has connected. It counts each endpoint that it expects. */
 async function listen(
-  wakesFirst: (wakeUp: number) => boolean = () => true,
+  placeAt: (wakeUp: number) => number = () => 0,
   share = 1,
   options: Partial<ListenerOptions> = {},
 ) {
@@ -34,8 +35,7 @@ async function listen(
   const receiver = {
     workers: {
       of: () => share,
-      wakesFirst,
-      wakesFirstAt: (_: string, __: number, wakeUp: number) => wakesFirst(wakeUp),
+      placeAt: (_: string, __: number, wakeUp: number) => placeAt(wakeUp),
     },
     perEndpoint: 10,
     poll: () => void worker.polls++,
@@ -67,13 +67,15 @@ describe('notifying workers of attempts', () => {
     expect(worker.polls).toBe(1);
   });
 
-  it('makes a worker scan the queue if too many endpoints are to be named', async () => {
+  it('names any number of endpoints', async () => {
     const worker = await listen();
     const handover = notifyHandover(db, [], silentLog);
-    const deliveries = Array.from({ length: 81 }, () => ({ endpointId: newId(), maxConcurrency: null }));
+    const deliveries = Array.from({ length: 200 }, () => ({ endpointId: newId(), maxConcurrency: null }));
     handover.committed({ clientId, deliveries } as unknown as QueuedEvent);
-    await waitFor('the notification', () => worker.polls === 2);
-    expect(worker.expected).toEqual([]);
+    await waitFor('all endpoints', () => worker.expected.length === 200);
+    const idsOf = (all: readonly { endpointId: string }[]) => all.map(({ endpointId }) => endpointId).sort();
+    expect(idsOf(worker.expected)).toEqual(idsOf(deliveries));
+    expect(worker.polls).toBe(1);
   });
 
   it('is done for a manual retry, and for no event without an attempt', async () => {
@@ -95,13 +97,14 @@ describe('notifying workers of attempts', () => {
     await handover.flush();
   });
 
-  it('wakes one worker at once, and the others later, in case that one is dead', async () => {
+  // Every worker with a slot read the queue for each notification: with twenty, nine in vain.
+  it('wakes one worker at once, a second one later, in case that one is dead, and no other', async () => {
     const numbers: number[] = [];
-    const never = (number: number) => {
+    const second = (number: number) => {
       numbers.push(number);
-      return false;
+      return 1;
     };
-    const [first, other] = [await listen(), await listen(never)];
+    const [first, other, third] = [await listen(), await listen(second), await listen(() => 2)];
     const handover = notifyHandover(db, [], silentLog);
     for (let i = 0; i < 3; i++) {
       handover.committed(event);
@@ -112,10 +115,19 @@ describe('notifying workers of attempts', () => {
     // One for all notifications of 100 ms.
     expect(other.expected.length).toBeLessThanOrEqual(numbers.length);
     expect(numbers.every((number) => number >= 0)).toBe(true);
+    expect(third.expected).toEqual([]);
+  });
+
+  it('wakes every worker with a slot of attempts that have waited', async () => {
+    const workers = [await listen(), await listen(() => 1), await listen(() => 2), await listen(() => 0, 0)];
+    const wakeUps = sendWakeUps(db, silentLog);
+    wakeUps.sendToAll([retry]);
+    await waitFor('the notification', () => workers.slice(0, 3).every(({ expected }) => expected.length === 1));
+    expect(workers[3]?.expected).toEqual([]);
   });
 
   it('does not wake a worker without a slot of the endpoint', async () => {
-    const [without, first] = [await listen(() => true, 0), await listen()];
+    const [without, first] = [await listen(() => 0, 0), await listen()];
     const handover = notifyHandover(db, [], silentLog);
     handover.committed(event);
     await waitFor('the worker with a slot', () => first.expected.length === 1);
@@ -125,8 +137,8 @@ describe('notifying workers of attempts', () => {
   });
 
   it('wakes every worker where the payload is not understood', async () => {
-    const worker = await listen(() => false);
-    for (const payload of ['', 'x', `7 ${newId()}`]) {
+    const worker = await listen(() => 1);
+    for (const payload of ['', 'x', `7 ${newId()}`, `x ${newId()},${newId()},`]) {
       const { polls } = worker;
       await db.query(`select pg_notify('queue', $1)::text`, [payload]);
       await waitFor('a poll', () => worker.polls > polls);
@@ -135,7 +147,7 @@ describe('notifying workers of attempts', () => {
   });
 
   it('wakes no worker after it was stopped', async () => {
-    const [stopped, running] = [await listen(() => false), await listen()];
+    const [stopped, running] = [await listen(() => 1), await listen()];
     const handover = notifyHandover(db, [], silentLog);
     handover.committed(event);
     await handover.flush();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
-import { HEADS, type LeaseRequest, leaseById, leaseHeads, leaseOfEndpoints } from '../../src/delivery/lease.js';
+import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
 import { areDue, dropStale, freeExpired, giveBack, queueDue, queueOverdue } from '../../src/delivery/queue.js';
 import { resetForRecovery } from '../../src/delivery/recoveries.js';
 import { newId } from '../../src/platform/ids.js';
@@ -20,15 +20,14 @@ beforeEach(() => db.query('truncate events, queue, webhook_endpoints cascade', [
 afterAll(() => db.drop());
 
 const TOKEN = newId();
-type HeadsRequest = LeaseRequest & { attempts: number };
-const request = (rest: Partial<HeadsRequest> = {}): HeadsRequest => ({
-  token: TOKEN,
-  attempts: 1_000,
-  allowances: [],
-  limit: 1_000,
-  ...rest,
-});
-const lease = async (rest: Partial<HeadsRequest> = {}) => (await leaseHeads(db, request(rest), null)).leased;
+/** Leases of the endpoints that a scan finds: `attempts` of each that `allowances` does not name. */
+async function lease(rest: Partial<LeaseRequest & { attempts: number }> = {}) {
+  const { attempts = 1_000, token = TOKEN, limit = 1_000, allowances = [] } = rest;
+  const named = new Map(allowances.map((one) => [one.endpointId, one.attempts]));
+  const found = new Set((await readHeads(db, null)).heads.map(({ endpointId }) => endpointId));
+  const all = [...found].map((endpointId) => ({ endpointId, attempts: named.get(endpointId) ?? attempts }));
+  return leaseOfEndpoints(db, { token, limit, allowances: all });
+}
 const idsOf = (rows: readonly { deliveryId: string }[]) => rows.map(({ deliveryId }) => deliveryId);
 const sorted = (rows: readonly { deliveryId: string }[]) => idsOf(rows).sort();
 const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
@@ -52,7 +51,7 @@ async function freeAttempt() {
   return { ...rest, deliveryId: ids[0]!, eventId: events[0]!.eventId, body: events[0]!.body };
 }
 
-describe('a scan of the heads of the queue', () => {
+describe('a lease of the endpoints that a scan finds', () => {
   it('leases for 30 s, with everything that an attempt needs', async () => {
     const { deliveryId, ...attempt } = await freeAttempt();
     await db.query('update webhook_endpoints set max_concurrency = 3', []);
@@ -109,25 +108,31 @@ describe('a scan of the heads of the queue', () => {
       [id, HEADS + 10],
     );
     const { deliveries } = await commitEvent(db, { clientId, endpoints: 0 });
-    const first = await leaseHeads(db, request(), null);
-    expect(first.leased).toHaveLength(HEADS);
-    expect(first.next).toEqual({
-      endpointId: first.leased
-        .map(({ endpointId }) => endpointId)
-        .sort()
-        .at(-1),
-      line: 'fresh',
-    });
-    const second = await leaseHeads(db, request(), first.next);
+    const first = await readHeads(db, null);
+    expect(first.heads).toHaveLength(HEADS);
+    expect(first.next).toMatchObject({ endpointId: first.heads.at(-1)?.endpointId, line: 'fresh' });
+    const second = await readHeads(db, first.next);
     expect(second.next).toBeNull();
-    expect(sorted([...first.leased, ...second.leased])).toEqual(sorted(deliveries));
+    const found = [...first.heads, ...second.heads].map(({ endpointId }) => endpointId);
+    expect(found).toEqual(deliveries.map(({ endpointId }) => endpointId).sort());
+  });
+
+  it('finds the first attempt of each line, and says whether it is overdue', async () => {
+    const { ids, ...at } = await freeAttempts(3);
+    await db.query(`update queue set due_at = now() - interval '2 s' where delivery_id = $1::uuid`, [ids[1]]);
+    await db.query(`update queue set line = 'late', due_at = now() where delivery_id = $1::uuid`, [ids[2]]);
+    const { clientId, endpointId } = at;
+    expect((await readHeads(db, null)).heads).toEqual([
+      { clientId, endpointId, maxConcurrency: null, line: 'fresh', isOverdue: true },
+      { clientId, endpointId, maxConcurrency: null, line: 'late', isOverdue: false },
+    ]);
   });
 
   it('continues after a line, not after its endpoint', async () => {
     const { ids, endpointId } = await freeAttempts(2);
     await db.query(`update queue set line = 'late' where delivery_id = $1::uuid`, [ids[1]]);
     const after = { endpointId, line: 'fresh' } as const;
-    expect(idsOf((await leaseHeads(db, request(), after)).leased)).toEqual([ids[1]]);
+    expect((await readHeads(db, after)).heads).toMatchObject([{ endpointId, line: 'late' }]);
   });
 
   it('gives workers that scan at the same moment different attempts, and each attempt to one', async () => {
@@ -216,14 +221,14 @@ describe('a lease that ends', () => {
     ['is of a clock that was ahead', `now() + interval '61 seconds'`, true],
     ['runs', `now() + interval '30 seconds'`, false],
   ])('is found where it %s, and the attempt keeps its due time', async (_, until, isFreed) => {
-    const { deliveryId } = await freeAttempt();
+    const { deliveryId, clientId, endpointId } = await freeAttempt();
     const { dueAt } = (await rowOf(deliveryId))!;
     await setLease(until);
     expect(await lease()).toEqual([]);
-    expect(await freeExpired(db)).toBe(isFreed);
+    expect(await freeExpired(db)).toEqual(isFreed ? [{ clientId, endpointId, maxConcurrency: null }] : []);
     expect(await rowOf(deliveryId)).toMatchObject({ dueAt, leaseToken: isFreed ? null : TOKEN });
     expect(idsOf(await lease())).toEqual(isFreed ? [deliveryId] : []);
-    expect(await freeExpired(db)).toBe(false);
+    expect(await freeExpired(db)).toEqual([]);
   });
 });
 
@@ -231,10 +236,10 @@ it('an attempt whose delivery retention removed leaves the queue when its lease 
   const { deliveryId } = await freeAttempt();
   await db.query('delete from deliveries where id = $1::uuid', [deliveryId]);
   expect(await lease()).toEqual([]);
-  expect(await freeExpired(db)).toBe(false);
+  expect(await freeExpired(db)).toEqual([]);
   expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN });
   await setLease(`now() - interval '1 millisecond'`);
-  expect(await freeExpired(db)).toBe(false);
+  expect(await freeExpired(db)).toEqual([]);
   expect(await rowOf(deliveryId)).toBeNull();
 });
 
@@ -412,11 +417,11 @@ describe('queueOverdue', () => {
 
   it('queues deliveries overdue by more than the given time, the most overdue first, up to its limit', async () => {
     const [late, later, latest] = [await sleeping(-119_000), await sleeping(-121_000), await sleeping(-200_000)];
-    expect(await queueOverdue(db, OVERDUE, 1)).toBe(1);
+    expect(await queueOverdue(db, OVERDUE, 1)).toHaveLength(1);
     expect(await rowOf(latest.deliveryId)).toMatchObject({ line: 'late', trigger: 'schedule', leaseToken: null });
     expect(await rowOf(later.deliveryId)).toBeNull();
-    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
-    expect(await queueOverdue(db, OVERDUE, 500)).toBe(0);
+    expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
+    expect(await queueOverdue(db, OVERDUE, 500)).toEqual([]);
     expect(await deliveryOf(late.deliveryId)).toMatchObject({ asleep: true });
   });
 
@@ -425,7 +430,7 @@ describe('queueOverdue', () => {
     async (state) => {
       const { eventId } = await sleeping(-130_000);
       await setOutbox(db, eventId, state);
-      expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+      expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
       expect(await outboxOf(db, eventId)).toBe('again');
     },
   );
@@ -434,10 +439,10 @@ describe('queueOverdue', () => {
     const [locked, free] = [await sleeping(-130_000), await sleeping(-130_000)];
     await other.query('begin');
     await other.query('select from deliveries where id = $1::uuid for update', [locked.deliveryId]);
-    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+    expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
     expect(await rowOf(free.deliveryId)).not.toBeNull();
     await other.query('commit');
-    expect(await queueOverdue(db, OVERDUE, 500)).toBe(1);
+    expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
   });
 
   it('queues each of a thousand overdue deliveries once for workers that look at the same moment', async () => {
@@ -445,7 +450,7 @@ describe('queueOverdue', () => {
     await makeBacklog(db, endpointId, 1_000);
     await db.query(`update deliveries set next_attempt_at = now() - interval '1 hour' where asleep`, []);
     const queued = await Promise.all([1, 2, 3].map(() => queueOverdue(db, OVERDUE, 500)));
-    expect(queued.reduce((sum, count) => sum + count)).toBe(1_000);
+    expect(queued.flat()).toHaveLength(1_000);
     expect(await db.prisma.queuedAttempt.count()).toBe(1_001);
   });
 });

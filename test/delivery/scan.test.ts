@@ -2,14 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import type { Cursor } from '../../src/delivery/lease.js';
 import { Scan } from '../../src/delivery/scan.js';
 
-/** A queue of so many lines, of which a statement looks at 200; \`leased\` of each statement. */
-function run(scan: Scan, lines: number, leased = 0): number {
+/** A queue of so many lines, of which a statement looks at 200. @returns the number of statements */
+function run(scan: Scan, lines: number): number {
   let statements = 0;
   for (; scan.isDue && statements < 1_000; statements++) {
     const from = Number(scan.begin()?.endpointId ?? 0);
     const to = from + 200;
-    const next = to < lines ? ({ endpointId: String(to), line: 'late' } satisfies Cursor) : null;
-    scan.end({ next, leased, isFull: false });
+    scan.end(to < lines ? ({ endpointId: String(to), line: 'late' } satisfies Cursor) : null);
   }
   return statements;
 }
@@ -23,31 +22,17 @@ describe('a scan of the queue', () => {
     expect(scan.isDue).toBe(false);
   });
 
-  it('costs one statement in each poll if there is nothing to lease, and comes to every line', () => {
+  it('costs one statement in each poll, and comes to every line', () => {
     const scan = new Scan();
     const starts: unknown[] = [];
     for (let poll = 0; poll < 6; poll++) {
       scan.requestStep();
       starts.push(Number(scan.begin()?.endpointId ?? 0));
       const next = Number(starts.at(-1)) + 200;
-      scan.end({ next: next < 500 ? { endpointId: String(next), line: 'late' } : null, leased: 0, isFull: false });
+      expect(scan.end(next < 500 ? { endpointId: String(next), line: 'late' } : null)).toBe(true);
       expect(scan.isDue).toBe(false);
     }
     expect(starts).toEqual([0, 200, 400, 0, 200, 400]);
-  });
-
-  it('continues after a poll that has leased, up to the last line', () => {
-    const scan = new Scan();
-    scan.requestStep();
-    expect(run(scan, 500, 1)).toBe(3);
-  });
-
-  it('looks at the same lines again after a statement that leased as many as it could', () => {
-    const scan = new Scan();
-    scan.requestPass();
-    scan.begin();
-    scan.end({ next: { endpointId: '200', line: 'late' }, leased: 200, isFull: true });
-    expect([scan.isDue, scan.begin()]).toEqual([true, null]);
   });
 
   it('repeats a pass that is requested during a pass or during a statement, and not one that is requested before', () => {
@@ -58,12 +43,12 @@ describe('a scan of the queue', () => {
     scan.requestPass();
     scan.begin();
     scan.requestPass();
-    scan.end({ next: { endpointId: '200', line: 'late' }, leased: 0, isFull: false });
+    scan.end({ endpointId: '200', line: 'late' });
     expect(run(scan, 500)).toBe(2 + 3);
     scan.requestStep();
     scan.begin();
     scan.requestPass();
-    scan.end({ next: { endpointId: '200', line: 'late' }, leased: 0, isFull: false });
+    scan.end({ endpointId: '200', line: 'late' });
     expect(run(scan, 500)).toBe(3);
   });
 });

@@ -113,7 +113,6 @@ describe('Slots', () => {
       expect(slots.allowance('c', 'e')).toBeUndefined();
       for (let i = 0; i < 3; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);
       expect(slots.allowance('c', 'e')).toBe(7);
-      expect([...slots.allowances()]).toEqual([{ endpointId: 'e', attempts: 7 }]);
     });
 
     it('as many as it made in the last second', () => {
@@ -141,10 +140,8 @@ describe('Slots', () => {
       expect(slots.allowance('c', 'e')).toBe(25);
       slots.tick();
       expect(slots.allowance('c', 'e')).toBe(25);
-      expect([...slots.allowances()]).toEqual([{ endpointId: 'e', attempts: 25 }]);
       slots.tick();
       expect(slots.allowance('c', 'e')).toBeUndefined();
-      expect([...slots.allowances()]).toEqual([]);
     });
 
     it('as for an endpoint without a job, when its last jobs were few', () => {
@@ -152,7 +149,7 @@ describe('Slots', () => {
       slots.enqueue('c', 'e', 'fresh', '0', 0);
       slots.next();
       slots.release('c', 'e');
-      expect([...slots.allowances()]).toEqual([]);
+      expect(slots.allowance('c', 'e')).toBe(10);
     });
 
     it("none while its client's waiting attempts equal the remaining slots, so that other clients get some", () => {

@@ -18,17 +18,18 @@ beforeEach(async () => {
   await db.query('delete from workflow_starts', []);
 });
 
+const ALWAYS = { hasTurn: () => true };
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 const NONE = { queued: false, expired: false, starts: false, workflows: false, sandboxUsed: false };
 
 test.each(['again', 'start', 'delivered'] as const)('finds an event in the state %s, leased or not', async (state) => {
   const { eventId } = await commitEvent(db);
   await db.query('delete from queue', []);
-  expect(await readWaiting(db)).toEqual(NONE);
+  expect(await readWaiting(db, true)).toEqual(NONE);
   for (const lease of ['20 s', '-1 s']) {
     await setOutbox(db, eventId, state);
     await db.query(`update outbox set lease_until = now() + $1::text::interval`, [lease]);
-    expect(await readWaiting(db)).toEqual({ ...NONE, starts: true });
+    expect(await readWaiting(db, true)).toEqual({ ...NONE, starts: true });
   }
 });
 
@@ -40,7 +41,7 @@ test.each([
 ])('tells how an attempt in the queue stands that is %s', async (_, lease, expected) => {
   await commitEvent(db);
   await db.query(`update queue set lease_until = now() + $1::text::interval`, [lease]);
-  expect(await readWaiting(db)).toEqual({ ...NONE, ...expected });
+  expect(await readWaiting(db, true)).toEqual({ ...NONE, ...expected });
 });
 
 test('finds an expired lease of a clock that was ahead, behind a live one', async () => {
@@ -50,7 +51,7 @@ test('finds an expired lease of a clock that was ahead, behind a live one', asyn
                                                  then interval '20 s' else interval '1 h' end`,
     [],
   );
-  expect(await readWaiting(db)).toEqual({ ...NONE, expired: true });
+  expect(await readWaiting(db, true)).toEqual({ ...NONE, expired: true });
 });
 
 test('finds a workflow that is due for a start, and none that was leased or has ended', async () => {
@@ -58,11 +59,17 @@ test('finds a workflow that is due for a start, and none that was leased or has 
   const rest = { amount: { value: 1, currency: 'EUR' }, destination, reference: null, metadata: {} };
   await createTransfer(db, RULES, { clientId: await makeClient(db), ...rest });
   const used = { ...NONE, sandboxUsed: true };
-  expect(await readWaiting(db)).toEqual({ ...used, workflows: true });
+  expect(await readWaiting(db, true)).toEqual({ ...used, workflows: true });
   await db.query(`update workflow_starts set start_after = now() + interval '20 s'`, []);
-  expect(await readWaiting(db)).toEqual(used);
+  expect(await readWaiting(db, true)).toEqual(used);
   await db.query('delete from workflow_starts', []);
-  expect(await readWaiting(db)).toEqual(used);
+  expect(await readWaiting(db, true)).toEqual(used);
+});
+
+test('only a worker that has its turn looks at the queue', async () => {
+  await commitEvent(db);
+  const read = (hasTurn: boolean) => shareWaiting(db, { hasTurn: () => hasTurn })();
+  expect([await read(false), await read(true)]).toEqual([NONE, { ...NONE, queued: true }]);
 });
 
 test('polls of the same moment share one statement', async () => {
@@ -73,12 +80,12 @@ test('polls of the same moment share one statement', async () => {
       return db.query(...given);
     },
   });
-  const waiting = shareWaiting(counting);
+  const waiting = shareWaiting(counting, ALWAYS);
   expect(await Promise.all([waiting(), waiting(), waiting()])).toEqual([NONE, NONE, NONE]);
   expect(statements).toBe(1);
 });
 
 test('each loop queries the table itself if the shared read fails', async () => {
   const away = Object.assign(Object.create(db), { query: () => Promise.reject(new Error('away')) });
-  expect(await shareWaiting(away)()).toEqual(ANY);
+  expect(await shareWaiting(away, ALWAYS)()).toEqual(ANY);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { leaseById, leaseHeads } from '../../src/delivery/lease.js';
+import { leaseById, leaseOfEndpoints } from '../../src/delivery/lease.js';
 import { dropStale } from '../../src/delivery/queue.js';
 import { recordAttempts } from '../../src/delivery/record.js';
 import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
@@ -98,8 +98,8 @@ describe('an endpoint with a backlog that is disabled', () => {
     await disable(endpoint);
     expect(await queueOf(endpoint)).toHaveLength(2);
     const token = newId();
-    const request = { token, attempts: 10, allowances: [], limit: 10 };
-    const { leased } = await leaseHeads(db, request, null);
+    const allowances = [{ endpointId: endpoint.id, attempts: 10 }];
+    const leased = await leaseOfEndpoints(db, { token, allowances, limit: 10 });
     expect(leased.map(({ isDue }) => isDue)).toEqual([false, false]);
     const ids = leased.map(({ deliveryId }) => deliveryId);
     await dropStale(db, token, ids);

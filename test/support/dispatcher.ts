@@ -25,6 +25,7 @@ export interface TestDispatcherOptions extends Partial<Omit<DispatcherOptions, '
 
 const LIMITS: Limits = { perEndpoint: 10, perClient: 20, total: 50, waiting: 1_000 };
 const ALONE = { count: 1, of: (_: string, max: number) => max };
+const ALWAYS = { hasTurn: () => true };
 
 /** What a process makes its attempts with. */
 export function createTestAttempts(db: TestDatabase, sender: Sender, recorder: Recorder): AttemptDependencies {
@@ -77,8 +78,8 @@ export function createTestDispatchers(db: TestDatabase) {
         perEndpoint: all.perEndpoint,
         attempts: createTestAttempts(db, sender, recorder),
         retryDelays: [0, 300_000],
-        waiting: shareWaiting(handle),
-        wakeUps: { send: () => undefined },
+        waiting: shareWaiting(handle, ALWAYS),
+        wakeUps: { send: () => undefined, sendToAll: () => undefined },
         log: silentLog,
         ...rest,
       });

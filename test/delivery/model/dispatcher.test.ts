@@ -63,7 +63,7 @@ class World {
     this.dispatcher = new Dispatcher({
       ...{ db, attempts, slots: this.slots, token: 'own', perEndpoint: LIMITS.perEndpoint, retryDelays: [0] },
       workers: { count: 1, of: (_, max) => max },
-      wakeUps: { send: () => undefined },
+      wakeUps: { send: () => undefined, sendToAll: () => undefined },
       waiting: async () => ({ queued: false, expired: false }),
       log: silentLog,
     });

@@ -110,14 +110,15 @@ export class Model {
       Object.assign(queued, { holder: null, until: null });
   }
 
-  freeExpired(): boolean {
-    let freed = false;
-    for (const { queued } of this.deliveries.values()) {
+  /** @returns the endpoints of what is free now */
+  freeExpired(): string[] {
+    const freed = new Set<string>();
+    for (const { queued, endpointId } of this.deliveries.values()) {
       if (!queued || queued.until === null || !this.isFree(queued.until)) continue;
       Object.assign(queued, { holder: null, until: null });
-      freed = true;
+      freed.add(endpointId);
     }
-    return freed;
+    return [...freed].sort();
   }
 
   /** Whether the attempt of a queued row may be made. */

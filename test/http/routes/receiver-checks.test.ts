@@ -56,7 +56,11 @@ function openOutbox(connected = true): void {
   const { database: db, log } = api.dependencies;
   outbox = workflowOutbox({
     ...{ db, temporal: () => (connected ? temporal.client : undefined), busy: () => false, log },
-    ...{ waiting: shareWaiting(db), interval: 100, endLate: async () => void (await endUnstartedChecks(db, null)) },
+    ...{
+      waiting: shareWaiting(db, { hasTurn: () => true }),
+      interval: 100,
+      endLate: async () => void (await endUnstartedChecks(db, null)),
+    },
   });
   outbox.start();
 }
