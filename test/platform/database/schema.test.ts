@@ -36,6 +36,8 @@ describe('the migrations make what schema.prisma declares', () => {
         'deliveries is stored with autovacuum_vacuum_scale_factor=0.05',
         'attempts is stored with autovacuum_vacuum_scale_factor=0.05',
         'events is stored with autovacuum_vacuum_scale_factor=0.05',
+        'outbox is stored with autovacuum_vacuum_scale_factor=0',
+        'outbox is stored with autovacuum_vacuum_threshold=2000',
         'queue is stored with autovacuum_vacuum_scale_factor=0',
         'queue is stored with autovacuum_vacuum_threshold=2000',
         'workers is unlogged',
