@@ -79,11 +79,14 @@ async function readWithRequest(db: Handle, clientId: string | null, { deliveryId
         select: {
           clientId: true,
           event: { select: { id: true, body: true } },
-          endpoint: { select: { id: true, secretEnvelope: true } },
+          endpointId: true,
         },
       },
     },
   });
   if (!attempt) throw new Refusal('not_found', 'There is no such attempt.');
-  return attempt;
+  const { delivery, ...rest } = attempt;
+  const where = { id: delivery.endpointId };
+  const endpoint = await db.prisma.endpoint.findUniqueOrThrow({ where, select: { id: true, secretEnvelope: true } });
+  return { ...rest, delivery: { ...delivery, endpoint } };
 }

@@ -101,6 +101,17 @@ export function readEndpoints(db: Handle, ids: readonly string[]): Promise<Publi
   return db.prisma.endpoint.findMany({ where: { id: { in: [...ids] } }, omit: WITHOUT_SECRET });
 }
 
+/** Adds to each row the endpoint that it names, also after its deletion: the row of an endpoint stays. */
+export async function withEndpoints<Row extends { endpointId: string }>(
+  db: Handle,
+  rows: readonly Row[],
+): Promise<(Row & { endpoint: PublicEndpoint })[]> {
+  if (rows.length === 0) return [];
+  const endpoints = await readEndpoints(db, [...new Set(rows.map(({ endpointId }) => endpointId))]);
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  return rows.map((row) => ({ ...row, endpoint: byId.get(row.endpointId) as PublicEndpoint }));
+}
+
 /**
  * @param clientId the client that must own the endpoint; null: any client (the operator)
  * @throws Refusal not_found

@@ -1,14 +1,17 @@
 import { ladderFromText } from '../../workflows/ladder.js';
+import { withEndpoints } from '../endpoints/endpoints.js';
 import { newestDeliveries } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
-import type { Attempt, Delivery, Prisma } from '../platform/database/generated/client.js';
+import type { Attempt, Delivery, Endpoint, Prisma } from '../platform/database/generated/client.js';
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { type AttemptError, SHOWN_ATTEMPTS, type Trigger } from '../platform/vocabulary.js';
 
 /** A delivery's row, what its endpoint is called and what its event says. */
-export type DeliveryRow = Prisma.DeliveryGetPayload<{ include: typeof WITH_CONTEXT }>;
+export type DeliveryRow = Prisma.DeliveryGetPayload<{ include: typeof WITH_EVENT }> & {
+  endpoint: Pick<Endpoint, 'url' | 'description'>;
+};
 
 /** A delivery as lists and responses to retries show it. */
 export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
@@ -21,8 +24,7 @@ export type DeliveryWithAttempts = DeliveryRow & {
   planned: PlannedAttempt[];
 };
 
-const WITH_CONTEXT = {
-  endpoint: { select: { url: true, description: true } },
+const WITH_EVENT = {
   event: { select: { type: true, transferId: true, body: true } },
 } as const;
 
@@ -55,7 +57,8 @@ export async function getDeliveryWithAttempts(
 
 async function getRow(db: Handle, clientId: string | null, id: string): Promise<DeliveryRow> {
   const where = { id, ...(clientId !== null && { clientId }) };
-  const row = await db.prisma.delivery.findFirst({ where, include: WITH_CONTEXT });
+  const found = await db.prisma.delivery.findFirst({ where, include: WITH_EVENT });
+  const [row] = found ? await withEndpoints(db, [found]) : [];
   if (!row) throw new Refusal('not_found', 'There is no such delivery.');
   return row;
 }
@@ -183,7 +186,8 @@ export async function listDeliveries(
       }
     : { id: { in: await newest() } };
   const orderBy = { id: 'desc' } as const;
-  return withLastAttempts(db, await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_CONTEXT }));
+  const rows = await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_EVENT });
+  return withLastAttempts(db, await withEndpoints(db, rows));
 }
 
 /** More events than a transfer can have: each is a change of its status. */

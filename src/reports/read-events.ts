@@ -1,8 +1,8 @@
 import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../delivery/window.js';
-import { getEndpoint } from '../endpoints/endpoints.js';
+import { getEndpoint, type PublicEndpoint, withEndpoints } from '../endpoints/endpoints.js';
 import { newestDeliveries } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
-import type { Event, Prisma } from '../platform/database/generated/client.js';
+import type { Delivery, Event, Prisma } from '../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds, idsWithin, lowestIdAt, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
@@ -147,7 +147,8 @@ async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'
 }
 
 /** A delivery with what was attempted and where to. */
-export type TimelineDelivery = Prisma.DeliveryGetPayload<{ include: typeof WITH_ENDPOINT }> & {
+export type TimelineDelivery = Delivery & {
+  endpoint: Pick<PublicEndpoint, 'id' | 'url' | 'description' | 'enabled' | 'disabledReason' | 'deletedAt'>;
   /** The latest `SHOWN_ATTEMPTS`, oldest first. */
   attempts: readonly LastAttempt[];
 };
@@ -160,12 +161,6 @@ export interface EventTimeline {
 }
 
 const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
-/** What a reader of a delivery needs to know about its endpoint, also after its deletion. */
-const WITH_ENDPOINT = {
-  endpoint: {
-    select: { id: true, url: true, description: true, enabled: true, disabledReason: true, deletedAt: true },
-  },
-} as const;
 
 /**
  * Reads an event and a page of its deliveries, with summaries of their attempts: four statements for any number of them.
@@ -184,7 +179,6 @@ export async function readEventTimeline(
     where: { eventId, clientId, ...(after !== undefined && { id: { gt: after } }) },
     orderBy: { id: 'asc' },
     take,
-    include: WITH_ENDPOINT,
   });
   return { event, deliveries: await withAttempts(db, deliveries) };
 }
@@ -193,20 +187,17 @@ export async function readEventTimeline(
 export async function readDeliveryTimeline(db: Handle, clientId: string, id: string) {
   const row = await db.prisma.delivery.findFirst({
     where: { id, clientId },
-    include: { ...WITH_ENDPOINT, event: { select: EVENT } },
+    include: { event: { select: EVENT } },
   });
   if (!row) throw new Refusal('not_found', 'There is no such delivery.');
   const { event, ...delivery } = row;
   const [timeline] = await withAttempts(db, [delivery]);
-  return { event, delivery: timeline ?? { ...delivery, attempts: [] } };
+  return { event, delivery: timeline as TimelineDelivery };
 }
 
-async function withAttempts(
-  db: Handle,
-  rows: readonly Omit<TimelineDelivery, 'attempts'>[],
-): Promise<TimelineDelivery[]> {
+async function withAttempts(db: Handle, rows: readonly Delivery[]): Promise<TimelineDelivery[]> {
   const attempts = await readAttemptSummaries(db, rows, SHOWN_ATTEMPTS);
-  return rows.map((row) => ({ ...row, attempts: attempts.get(row.id) ?? [] }));
+  return (await withEndpoints(db, rows)).map((row) => ({ ...row, attempts: attempts.get(row.id) ?? [] }));
 }
 
 /** Finds the event that an id of an event or of a delivery leads to. */

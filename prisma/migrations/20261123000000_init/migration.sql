@@ -210,7 +210,7 @@ create index outbox_client_id_state_event_id_idx on outbox (client_id, state, ev
 create table deliveries (
   id uuid primary key,
   event_id uuid not null references events on delete restrict on update cascade,
-  endpoint_id uuid not null references webhook_endpoints on delete restrict on update cascade,
+  endpoint_id uuid not null,
   client_id uuid not null,
   status delivery_status not null default 'pending',
   reason text,
