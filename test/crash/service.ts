@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { freePort } from '../../src/platform/free-port.js';
 import { type Caller, caller, must } from '../support/caller.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { startStackProcess } from '../support/stack-process.js';
 import { SECRET } from '../support/transfers.js';
@@ -55,7 +55,7 @@ export async function startService({ ladder, seed, random, hangs }: ServiceOptio
     ...{ BASE_URL: baseUrl, AUTH_URL: baseUrl, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' },
     ...{ DELIVERY_RETRY_DELAYS: ladder, DISABLE_AFTER: '0s' },
   };
-  const migrated = await runCli(['migrate'], env);
+  const migrated = await runCommand(['migrate'], env);
   if (migrated.code !== 0) throw new Error(migrated.stderr);
 
   const apis = ports.map((port, i) => new SupervisedRole(`api ${i + 1}`, 'api', { ...env, PORT: String(port) }));
@@ -104,7 +104,7 @@ async function makeClient(
   ports: readonly number[],
   random: () => number,
 ): Promise<Caller> {
-  const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'crash'], env);
+  const { stdout } = await runCommand(['clients', 'create', '--json', '--name', 'crash'], env);
   const credentials = JSON.parse(stdout);
   const at = { auth_url: baseUrl, base_url: baseUrl };
   const callers = await Promise.all(

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { createClient } from '../../src/auth/clients.js';
 import { freePort } from '../../src/platform/free-port.js';
 import { type Caller, caller } from './caller.js';
-import { runCli } from './cli.js';
 import { createTestDatabase } from './database.js';
+import { OPERATOR } from './factories.js';
 import { createTestNamespace } from './temporal.js';
 
 export type Deployment = Awaited<ReturnType<typeof createDeployment>>;
@@ -27,8 +28,10 @@ export async function createDeployment(more: Record<string, string> = {}) {
     temporal,
     at,
     env,
-    createCredentials: async (): Promise<{ client_id: string; client_secret: string }> =>
-      JSON.parse((await runCli(['clients', 'create', '--json', '--name', 'test'], env)).stdout),
+    async createCredentials(): Promise<{ client_id: string; client_secret: string }> {
+      const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
+      return { client_id: client.id, client_secret: clientSecret.reveal() };
+    },
     /** A client that calls the API, which serves already. */
     async createClient(): Promise<Caller> {
       return caller(at, await this.createCredentials());

@@ -7,7 +7,7 @@ import { freePort } from '../../src/platform/free-port.js';
 import { Secret } from '../../src/platform/secret.js';
 import { type Receiver, startReceiver } from '../crash/receiver.js';
 import { type Caller, caller, must } from '../support/caller.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { atOnce, changeAll, makeTransfers } from '../support/load.js';
 import { type Pooler, pgbouncer, startPooler } from '../support/pgbouncer.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
@@ -111,7 +111,7 @@ withPgbouncer('PgBouncer 1.21 or later (on PATH, or in the cache as `pgbouncer`)
     const api = startRole('api', env);
     processes.push(api, startRole('worker', env));
     await api.ready;
-    const { stdout } = await runCli(['clients', 'create', '--json', '--name', 'test'], env);
+    const { stdout } = await runCommand(['clients', 'create', '--json', '--name', 'test'], env);
     client = await caller({ auth_url: env.BASE_URL as string, base_url: env.BASE_URL as string }, JSON.parse(stdout));
   });
   afterAll(async () => {
@@ -137,7 +137,7 @@ withPgbouncer('PgBouncer 1.21 or later (on PATH, or in the cache as `pgbouncer`)
   });
 
   test('doctor finds the settings of the role', async () => {
-    const { stdout } = await runCli(['doctor', '--json'], env);
+    const { stdout } = await runCommand(['doctor', '--json'], env);
     const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean }[] };
     expect(checks.filter(({ check }) => check === 'settings of Postgres' || check === 'Postgres')).toEqual([
       expect.objectContaining({ check: 'Postgres', ok: true }),

@@ -6,7 +6,7 @@ import { newId } from '../../src/platform/ids.js';
 import { removeExpiredEvents, removeExpiredRows, TABLES_WITH_EXPIRY } from '../../src/platform/retention.js';
 import { type Receiver, startReceiver } from '../crash/receiver.js';
 import { type Caller, caller, must } from '../support/caller.js';
-import { runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { type RoleProcess, startRole } from '../support/role-process.js';
 import { createOwnedDatabase, type OwnedDatabase } from '../support/runtime-role.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
@@ -28,7 +28,7 @@ let status = 204;
 
 /** Runs a command as the runtime role. It must succeed. */
 async function cli(...args: string[]) {
-  const result = await runCli([...args, '--json'], env);
+  const result = await runCommand([...args, '--json'], env);
   expect(result).toMatchObject({ code: 0, stderr: '' });
   return JSON.parse(result.stdout);
 }
@@ -56,7 +56,7 @@ beforeAll(async () => {
     DATABASE_API_ROLE: database.roles.api,
     DATABASE_WORKER_ROLE: database.roles.worker,
   };
-  expect(await runCli(['migrate'], { ...env, ...asOwner })).toMatchObject({ code: 0 });
+  expect(await runCommand(['migrate'], { ...env, ...asOwner })).toMatchObject({ code: 0 });
   const asWorker = { METRICS_PORT: String(metricsPort), DATABASE_URL: database.urls.worker.reveal() };
   const worker = startRole('worker', { ...env, ...asWorker });
   const api = startRole('api', { ...env, DATABASE_URL: database.urls.api.reveal() });
