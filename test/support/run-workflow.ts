@@ -1,3 +1,4 @@
+import './quiet-temporal.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowFailedError } from '@temporalio/client';
@@ -65,26 +66,21 @@ export async function workflowWorker(
   return { worker, taskQueue };
 }
 
-/**
- * Runs `deliverEvent` with an activity whose outcomes `outcomeOf` gives, and keeps the activity's requests. A failed
- * attempt fails the activity, as that of the service does.
- */
-export async function runDeliverEvent(
-  env: TestWorkflowEnvironment,
-  deliveries: DeliveryProgress[],
-  outcomeOf: (request: DeliverRequest) => Outcome | Promise<Outcome>,
-  {
-    during = async () => undefined,
-    rows = async () => [],
-  }: {
-    during?: (workflowId: string) => Promise<void>;
-    /** The rows of the deliveries, which the workflow reads when it is woken. */
-    rows?: () => Promise<DeliveryProgress[]>;
-  } = {},
-) {
-  const requests: DeliverRequest[] = [];
-  const activities = {
+/** What happens to the deliveries of an event. */
+interface Course {
+  outcomeOf(request: DeliverRequest): Outcome | Promise<Outcome>;
+  /** The rows of the deliveries, which the workflow reads when it is woken. */
+  rows(): Promise<DeliveryProgress[]>;
+  requests: DeliverRequest[];
+}
+
+/** Starts a worker that runs `deliverEvent` for all tests of a file. */
+export async function startDeliverEvents(env: TestWorkflowEnvironment) {
+  const courses = new Map<string, Course>();
+  const courseOf = (eventId: string) => courses.get(eventId) as Course;
+  const { worker, taskQueue } = await workflowWorker(env, {
     async deliver(request: DeliverRequest): Promise<DeliveryProgress> {
+      const { outcomeOf, requests } = courseOf(request.eventId);
       requests.push(request);
       const outcome = await outcomeOf(request);
       const { deliveryId, webhookId, host, attemptCount } = request;
@@ -94,20 +90,42 @@ export async function runDeliverEvent(
       const message = `attempt ${outcome.attemptCount} to ${host}: ${outcome.lastOutcome}`;
       throw ApplicationFailure.create({ type: ATTEMPT_FAILED, nonRetryable: true, message, details: [progress] });
     },
-    readDeliveries: rows,
-  };
-  const { worker, taskQueue } = await workflowWorker(env, activities);
-  const eventId = newId();
-  const input: DeliverEventInput = { eventId, clientId: newId(), title: 'transfer.status_changed SENT', deliveries };
-  const outcome = await worker.runUntil(async () => {
-    const handle = await env.client.workflow.start('deliverEvent', { taskQueue, workflowId: eventId, args: [input] });
-    await during(eventId);
-    return handle.result().then(
-      (result: DeliveryProgress[]) => ({ result, failure: undefined }),
-      (error: WorkflowFailedError) => ({ result: undefined, failure: error.cause?.message }),
-    );
+    readDeliveries: (eventId: string) => courseOf(eventId).rows(),
   });
-  return { ...outcome, requests, eventId };
+  const running = worker.run();
+  return {
+    /**
+     * Runs `deliverEvent` with an activity whose outcomes `outcomeOf` gives, and keeps the activity's requests. A failed
+     * attempt fails the activity, as that of the service does.
+     */
+    async run(
+      deliveries: DeliveryProgress[],
+      outcomeOf: Course['outcomeOf'],
+      {
+        during = async () => undefined,
+        rows = async () => [],
+      }: { during?: (workflowId: string) => Promise<void>; rows?: Course['rows'] } = {},
+    ) {
+      const requests: DeliverRequest[] = [];
+      const eventId = newId();
+      courses.set(eventId, { outcomeOf, rows, requests });
+      const input: DeliverEventInput = {
+        ...{ eventId, clientId: newId(), title: 'transfer.status_changed SENT' },
+        deliveries,
+      };
+      const handle = await env.client.workflow.start('deliverEvent', { taskQueue, workflowId: eventId, args: [input] });
+      await during(eventId);
+      const outcome = await handle.result().then(
+        (result: DeliveryProgress[]) => ({ result, failure: undefined }),
+        (error: WorkflowFailedError) => ({ result: undefined, failure: error.cause?.message }),
+      );
+      return { ...outcome, requests, eventId };
+    },
+    async stop(): Promise<void> {
+      worker.shutdown();
+      await running;
+    },
+  };
 }
 
 /** The milliseconds from the end of each attempt to the scheduling of the next attempt, on the server's clock. */

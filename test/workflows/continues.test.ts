@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { NativeConnection } from '@temporalio/worker';
 import { newId } from '../../src/platform/ids.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
-import type { RecoverBatchRequest, RecoveredBatch } from '../../workflows/recover-endpoint.js';
+import type { RecoverBatchRequest, RecoveredBatch, RecoveryPosition } from '../../workflows/recover-endpoint.js';
 import { ClientId, DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { delivery, workflowWorker } from '../support/run-workflow.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
@@ -21,16 +21,25 @@ afterAll(async () => {
   await temporal?.close();
 });
 
+/** From where each batch of a recovery begins. */
+const POSITIONS: RecoveryPosition[] = [
+  { phase: 'ended', after: null },
+  { phase: 'ended', after: 'd1' },
+  { phase: 'ended', after: 'd2' },
+  { phase: 'missing', after: null },
+  { phase: 'missing', after: 'd3' },
+];
+
 test('a recovery continues as a new run after a number of batches, with its total, its place and its client', async () => {
-  const asked: (string | null)[] = [];
+  const asked: RecoveryPosition[] = [];
   const runs = new Set<string>();
   const { worker, taskQueue } = await workflowWorker(
     { nativeConnection: connection },
     {
-      async recoverBatch({ from: { after } }: RecoverBatchRequest): Promise<RecoveredBatch> {
+      async recoverBatch({ from }: RecoverBatchRequest): Promise<RecoveredBatch> {
         runs.add(activityInfo().workflowExecution?.runId ?? '');
-        const batch = asked.push(after);
-        return { recovered: 2, next: batch < 5 ? { phase: 'ended', after: `d${batch}` } : null };
+        const batch = asked.push(from);
+        return { recovered: 2, next: POSITIONS[batch] ?? null };
       },
     },
     temporal.namespace,
@@ -51,7 +60,7 @@ test('a recovery continues as a new run after a number of batches, with its tota
     }),
   );
   expect(recovered).toBe(5 * 2);
-  expect(asked).toEqual([null, 'd1', 'd2', 'd3', 'd4']);
+  expect(asked).toEqual(POSITIONS);
   expect(runs.size).toBe(3);
   const description = await workflow.getHandle(workflowId).describe();
   expect(description.typedSearchAttributes.get(ClientId)).toBe(clientId);

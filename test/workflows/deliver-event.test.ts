@@ -5,8 +5,8 @@ import {
   delivery,
   LADDER,
   refused,
-  runDeliverEvent,
   spacings,
+  startDeliverEvents,
   succeeded,
   workflowWorker,
 } from '../support/run-workflow.js';
@@ -17,10 +17,15 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 let env: TestWorkflowEnvironment;
+let deliverEvents: Awaited<ReturnType<typeof startDeliverEvents>>;
 beforeAll(async () => {
   env = await startTimeSkipping();
+  deliverEvents = await startDeliverEvents(env);
 }, 120_000);
-afterAll(() => env?.teardown());
+afterAll(async () => {
+  await deliverEvents?.stop();
+  await env?.teardown();
+});
 
 const eventsOf = async (workflowId: string) =>
   (await env.client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
@@ -43,7 +48,7 @@ async function asleep(wait = 5 * MINUTE, fields: Partial<DeliveryProgress> = {})
 
 describe('deliverEvent', () => {
   it('has seven attempts made over the whole ladder of 32 h 35 min, spaced as in the spec, and fails with the reason', async () => {
-    const { failure, requests, eventId } = await runDeliverEvent(env, [delivery({ wait: 0 })], refused);
+    const { failure, requests, eventId } = await deliverEvents.run([delivery({ wait: 0 })], refused);
     expect(requests.map(({ attemptCount }) => attemptCount)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     const measured = await spacings(env, eventId);
     expect(measured).toHaveLength(LADDER.length);
@@ -59,7 +64,7 @@ describe('deliverEvent', () => {
 
   it('asks for ids and names alone', async () => {
     const start = await asleep();
-    const { requests } = await runDeliverEvent(env, [start], succeeded);
+    const { requests } = await deliverEvents.run([start], succeeded);
     const { deliveryId, webhookId, host } = start;
     const [request] = requests;
     expect(request).toMatchObject({ deliveryId, webhookId, host, attemptCount: 2 });
@@ -70,14 +75,14 @@ describe('deliverEvent', () => {
 
   it('completes in its first workflow task when every delivery has succeeded already', async () => {
     const done = delivery({ status: 'succeeded', attemptCount: 1 });
-    const { result, requests, eventId } = await runDeliverEvent(env, [done], succeeded);
+    const { result, requests, eventId } = await deliverEvents.run([done], succeeded);
     expect([requests, result!.length]).toEqual([[], 1]);
     expect(await eventsOf(eventId)).toHaveLength(5);
   });
 
   it('fails in its first workflow task when a ladder is exhausted already', async () => {
     const over = delivery({ status: 'failed', reason: 'exhausted', attemptCount: 7, lastOutcome: 'timeout' });
-    const { failure, requests, eventId } = await runDeliverEvent(env, [over], succeeded);
+    const { failure, requests, eventId } = await deliverEvents.run([over], succeeded);
     expect([requests, failure]).toEqual([[], 'hooks.example.com: exhausted after 7 attempts, the last: timeout']);
     expect(await eventsOf(eventId)).toHaveLength(5);
   });
@@ -85,7 +90,7 @@ describe('deliverEvent', () => {
   it('runs the ladders of several endpoints in parallel', async () => {
     const dead = delivery({ host: 'dead.example.com', wait: 0 });
     const good = delivery({ host: 'good.example.com', wait: 0 });
-    const { failure, requests } = await runDeliverEvent(env, [dead, good], (request) =>
+    const { failure, requests } = await deliverEvents.run([dead, good], (request) =>
       request.deliveryId === dead.deliveryId ? refused(request) : succeeded(request),
     );
     expect(requests.filter(({ deliveryId }) => deliveryId === good.deliveryId)).toHaveLength(1);
@@ -95,7 +100,7 @@ describe('deliverEvent', () => {
 
   it('sleeps until the planned time, and not for the whole wait when it started late', async () => {
     const start = await asleep(2 * MINUTE, { wait: 5 * MINUTE });
-    const { eventId } = await runDeliverEvent(env, [start], succeeded);
+    const { eventId } = await deliverEvents.run([start], succeeded);
     const [timer] = await timersOf(eventId);
     expect(timer).toBeGreaterThan(30);
     expect(timer).toBeLessThanOrEqual(120);
@@ -103,7 +108,7 @@ describe('deliverEvent', () => {
 
   it("sleeps for the wait by Postgres's clock when that clock is ahead of Temporal's", async () => {
     const nextAttemptAt = new Date((await env.currentTimeMs()) + 9 * HOUR).toISOString();
-    const { eventId } = await runDeliverEvent(env, [await asleep(5 * MINUTE, { nextAttemptAt })], succeeded);
+    const { eventId } = await deliverEvents.run([await asleep(5 * MINUTE, { nextAttemptAt })], succeeded);
     expect(await timersOf(eventId)).toEqual([300]);
   });
 
@@ -111,7 +116,7 @@ describe('deliverEvent', () => {
     const nextAttemptAt = new Date((await env.currentTimeMs()) - HOUR).toISOString();
     const start = await asleep(5 * MINUTE, { nextAttemptAt });
     let isDue = false;
-    const { eventId, requests } = await runDeliverEvent(env, [start], (request) => {
+    const { eventId, requests } = await deliverEvents.run([start], (request) => {
       if (isDue) return succeeded(request);
       isDue = true;
       return { status: 'pending', reason: null, attemptCount: 2, lastOutcome: '503', wait: 4 * MINUTE };
@@ -122,7 +127,7 @@ describe('deliverEvent', () => {
 
   it("continues from the row after Postgres was restored from a backup, or when the row's plan has changed", async () => {
     let restored = false;
-    const { requests, eventId } = await runDeliverEvent(env, [await asleep()], (request) => {
+    const { requests, eventId } = await deliverEvents.run([await asleep()], (request) => {
       if (restored) return succeeded(request);
       restored = true;
       return { status: 'pending', reason: null, attemptCount: 1, lastOutcome: '503', wait: 7 * MINUTE };
@@ -132,7 +137,7 @@ describe('deliverEvent', () => {
   });
 
   it('completes when its delivery is cancelled', async () => {
-    const { result, failure } = await runDeliverEvent(env, [await asleep()], ({ attemptCount }) => ({
+    const { result, failure } = await deliverEvents.run([await asleep()], ({ attemptCount }) => ({
       ...{ status: 'cancelled', reason: 'endpoint_deleted', attemptCount, lastOutcome: '503', wait: null },
     }));
     expect(failure).toBeUndefined();
@@ -141,7 +146,7 @@ describe('deliverEvent', () => {
 
   it('asks again after a fault of the activity, as often as it takes', async () => {
     let faults = 0;
-    const { result } = await runDeliverEvent(env, [await asleep()], (request) => {
+    const { result } = await deliverEvents.run([await asleep()], (request) => {
       if (faults++ < 3) throw new Error('Postgres is unreachable');
       return succeeded(request);
     });
@@ -150,7 +155,7 @@ describe('deliverEvent', () => {
 
   it('returns its progress to a query', async () => {
     let progress: unknown;
-    await runDeliverEvent(env, [await asleep()], succeeded, {
+    await deliverEvents.run([await asleep()], succeeded, {
       async during(workflowId) {
         progress = await env.client.workflow.getHandle(workflowId).query('progress');
       },
@@ -160,7 +165,7 @@ describe('deliverEvent', () => {
 
   it('ends as cancelled when an operator cancels it while it sleeps', async () => {
     let status = '';
-    await runDeliverEvent(env, [await asleep()], succeeded, {
+    await deliverEvents.run([await asleep()], succeeded, {
       async during(workflowId) {
         const handle = env.client.workflow.getHandle(workflowId);
         await waitFor('its timer', async () => (await timersOf(workflowId)).length > 0);
@@ -178,7 +183,7 @@ describe('deliverEvent, woken because a row has changed', () => {
   it('shows a manual retry that failed while it slept, and keeps its timer', async () => {
     const start = await asleep();
     let shown: unknown;
-    const { requests, eventId } = await runDeliverEvent(env, [start], succeeded, {
+    const { requests, eventId } = await deliverEvents.run([start], succeeded, {
       rows: async () => [{ ...start, attemptCount: 3, lastOutcome: '500', wait: 4 * MINUTE }],
       async during(workflowId) {
         await untilAsleep(workflowId);
@@ -197,7 +202,7 @@ describe('deliverEvent, woken because a row has changed', () => {
   it('ends without an attempt when a manual retry has succeeded while it slept', async () => {
     const start = await asleep(24 * HOUR);
     const begun = await env.currentTimeMs();
-    const { requests, result } = await runDeliverEvent(env, [start], succeeded, {
+    const { requests, result } = await deliverEvents.run([start], succeeded, {
       rows: async () => [{ ...start, ...succeeded({ attemptCount: 2 } as never), nextAttemptAt: null }],
       async during(workflowId) {
         await untilAsleep(workflowId);
@@ -215,7 +220,7 @@ describe('deliverEvent, woken because a row has changed', () => {
       delivery({ status: 'failed', reason: 'exhausted', attemptCount: 7 }),
     ];
     const soon = new Date((await env.currentTimeMs()) + 10 * MINUTE).toISOString();
-    const { requests, eventId } = await runDeliverEvent(env, [start, failed], succeeded, {
+    const { requests, eventId } = await deliverEvents.run([start, failed], succeeded, {
       rows: async () => [
         { ...start, nextAttemptAt: soon, wait: 10 * MINUTE },
         { ...failed, status: 'pending', reason: null, nextAttemptAt: soon, wait: 0 },
@@ -231,7 +236,7 @@ describe('deliverEvent, woken because a row has changed', () => {
 
   it('takes up a delivery that the event lacked', async () => {
     const [start, missing] = [await asleep(), delivery({ host: 'new.example.com', wait: 0 })];
-    const { requests, result } = await runDeliverEvent(env, [start], succeeded, {
+    const { requests, result } = await deliverEvents.run([start], succeeded, {
       rows: async () => [start, missing],
       async during(workflowId) {
         await untilAsleep(workflowId);
@@ -259,8 +264,7 @@ describe('deliverEvent, woken because a row has changed', () => {
     const start = await asleep();
     const reading = Promise.withResolvers<void>();
     const made = Promise.withResolvers<void>();
-    const { result, requests } = await runDeliverEvent(
-      env,
+    const { result, requests } = await deliverEvents.run(
       [start],
       async (request) => {
         await reading.promise;
