@@ -93,9 +93,11 @@ test('the shares of an endpoint never exceed its limit, and use it whole when no
         for (const endpoint of ENDPOINTS) {
           for (const max of MAXIMA) {
             const total = live.reduce((sum, { workers }) => sum + workers.of(endpoint, max), 0);
-            if (now - joinedAt > joining + 10) expect(total).toBeLessThanOrEqual(max);
+            // `expect` costs more than the sum.
+            if (now - joinedAt > joining + 10 && total > max) expect(total).toBeLessThanOrEqual(max);
             const connected = live.filter((one) => one.connected);
-            if (now - changedAt > SETTLED + 10 && connected.length > 0) expect(total).toBe(max);
+            const settled = now - changedAt > SETTLED + 10 && connected.length > 0;
+            if (settled && total !== max) expect(total).toBe(max);
           }
         }
       }
