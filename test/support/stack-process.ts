@@ -31,9 +31,9 @@ export async function startStackProcess(localDir: string, env: Record<string, st
     const keepAlive = setInterval(() => {}, 1000);
     process.once('SIGTERM', () => clearInterval(keepAlive));
     console.log(JSON.stringify({ env: stack.env, temporalUiUrl: stack.temporalUiUrl }));`;
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    env: { PATH, HOME, ...FREE_PORTS, LOCAL_DIR: localDir, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...FREE_PORTS, LOCAL_DIR: localDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const progress: string[] = [];
