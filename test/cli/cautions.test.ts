@@ -18,17 +18,23 @@ const UNSAFE = {
   HOST: '127.0.0.1',
   PORT: '0',
   LOG_LEVEL: 'warn',
+  SHUTDOWN_DELAY: '0s',
 };
 const WARNED = ['DATABASE_URL', 'TEMPORAL_TLS', 'ALLOWED_NETWORKS'];
 
-test('production logs each warning about its settings at startup, without the password', async () => {
-  const api = startCli(['api'], UNSAFE);
+test('production logs each warning about its settings and its Node.js at startup, without the password', async () => {
+  const node20 = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
+  const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(node20)}`;
+  const api = startCli(['api'], { ...UNSAFE, NODE_OPTIONS });
   const said = text(api.stderr as NonNullable<typeof api.stderr>);
   await once(createInterface({ input: api.stdout as NonNullable<typeof api.stdout> }), 'line');
   api.kill('SIGTERM');
   const lines = (await said).trim().split('\n');
   const warnings = lines.map((line) => JSON.parse(line)).filter(({ msg }) => WARNED.includes(msg.split(':')[0]));
   expect(warnings.map(({ level, msg }) => [level, msg.split(':')[0]])).toEqual(WARNED.map((name) => [40, name]));
+  expect(lines.join('\n')).toMatch(
+    /"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/,
+  );
   expect(lines.join()).not.toContain('hunter2');
 });
 

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -18,11 +17,7 @@ const UNREACHABLE = {
   HOST: '127.0.0.1',
   PORT: '0',
   LOG_LEVEL: 'silent',
-};
-
-const PRODUCTION = {
-  ...{ ENVIRONMENT: 'production', LOG_LEVEL: 'warn', TRUSTED_PROXIES: 'none' },
-  MASTER_KEY: randomBytes(32).toString('base64'),
+  SHUTDOWN_DELAY: '0s',
 };
 
 let process: ChildProcess;
@@ -41,8 +36,12 @@ async function firstLine(args: string[], env: Record<string, string> = {}): Prom
 }
 
 describe('a role announces when it is ready', () => {
-  test('the API prints one JSON document with --json', async () => {
-    expect(await firstLine(['api', '--json'])).toBe('{"ready":"https://api.test"}');
+  test('the API prints its own address if BASE_URL is empty and the port is 0', async () => {
+    const line = await firstLine(['api'], { BASE_URL: '' });
+    expect(line).toMatch(/^ready http:\/\/localhost:[1-9]\d+$/);
+    const url = line.slice('ready '.length);
+    const metadata = await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json();
+    expect(metadata).toMatchObject({ issuer: url });
   });
 
   test('the API serves on if nobody reads that line', async () => {
@@ -59,14 +58,6 @@ describe('a role announces when it is ready', () => {
     process.kill('SIGTERM');
     await once(process, 'exit');
     expect([process.exitCode, await stderr]).toEqual([0, '']);
-  });
-
-  test('the API prints its own address if BASE_URL is empty and the port is 0', async () => {
-    const line = await firstLine(['api'], { BASE_URL: '' });
-    expect(line).toMatch(/^ready http:\/\/localhost:[1-9]\d+$/);
-    const url = line.slice('ready '.length);
-    const metadata = await (await fetch(`${url}/.well-known/oauth-authorization-server`)).json();
-    expect(metadata).toMatchObject({ issuer: url });
   });
 
   test('a worker without a port prints null', async () => {
@@ -89,23 +80,11 @@ describe('a role announces when it is ready', () => {
 test('an uncaught error ends the process with one log line that shows no field of the error', async () => {
   const fault = 'process.once("SIGUSR2",()=>{throw Object.assign(new Error("unexpected"),{parameters:"hu"+"sh"})})';
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fault)}`;
-  await firstLine(['api'], { LOG_LEVEL: 'error', NODE_OPTIONS });
+  expect(await firstLine(['api', '--json'], { LOG_LEVEL: 'error', NODE_OPTIONS })).toBe('{"ready":"https://api.test"}');
   process.kill('SIGUSR2');
   const [code] = await once(process, 'exit');
   expect(code).toBe(1);
   const line = (await stderr).trim();
   expect(JSON.parse(line)).toMatchObject({ level: 60, role: 'api', err: { message: 'unexpected' } });
   expect(line).not.toContain('hush');
-});
-
-test('production warns about a Node.js release that package.json does not name, and serves', async () => {
-  const node20 = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" })';
-  await firstLine(['api'], {
-    ...PRODUCTION,
-    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(node20)}`,
-  });
-  process.kill('SIGTERM');
-  expect(await stderr).toMatch(
-    /"node":"20\.20\.2","supported":"[^"]+","msg":"this release of Node\.js is not supported/,
-  );
 });

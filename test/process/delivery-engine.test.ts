@@ -58,7 +58,7 @@ describe('the task queue of the sandbox', () => {
     expect(await withWorker('production', () => pollersOf(SANDBOX_TASK_QUEUE))).toBe(0);
   });
 
-  it('has no worker in a sandbox without a simulated transfer and without a check', async () => {
+  it('has no worker in a sandbox without a simulated transfer or a check, one from the first on, and after a restart', async () => {
     const afterLook = async () => {
       await waitFor('a look at the tables', async () => {
         const last = await database.query(LOOKS, []);
@@ -68,10 +68,6 @@ describe('the task queue of the sandbox', () => {
       await temporal.client.workflow.execute('removeExpired', { taskQueue: TASK_QUEUE, workflowId: newId() });
       return pollersOf(SANDBOX_TASK_QUEUE);
     };
-    expect(await withWorker('sandbox', afterLook)).toBe(0);
-  });
-
-  it('has a worker from the first check on, and again after a restart', async () => {
     const polled = () => waitFor('a poller', async () => (await pollersOf(SANDBOX_TASK_QUEUE)) || undefined);
     const afterCheck = async () => {
       const clientId = await makeClient(database);
@@ -79,7 +75,7 @@ describe('the task queue of the sandbox', () => {
       await database.prisma.receiverCheck.create({ data: { id: newId(), clientId, endpointId } });
       return polled();
     };
-    expect(await withWorker('sandbox', afterCheck)).toBe(1);
+    expect(await withWorker('sandbox', async () => [await afterLook(), await afterCheck()])).toEqual([0, 1]);
     await database.query('update receiver_checks set finished_at = now()', []);
     // A worker that ended stays in Temporal's list, so the new one is known by the workflow that it completes.
     const check = { taskQueue: SANDBOX_TASK_QUEUE, workflowId: newId(), args: [SHORTEST_CHECK] };

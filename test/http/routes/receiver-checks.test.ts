@@ -88,8 +88,8 @@ async function withoutTemporal<T>(state: string, work: () => Promise<T>): Promis
   }
 }
 
-/** Runs a worker of the sandbox's task queue until `work` is over. */
-async function withWorker<T>(work: () => Promise<T>): Promise<T> {
+/** Starts a worker of the sandbox's task queue. @returns a function that stops it */
+async function startWorker(): Promise<() => Promise<void>> {
   const { database, masterKeys } = api.dependencies;
   const sender = createSender({ guard: createAddressGuard({ allowPrivate: true, blocked: [] }) });
   const connection = await NativeConnection.connect({ address: temporal.address });
@@ -100,12 +100,18 @@ async function withWorker<T>(work: () => Promise<T>): Promise<T> {
     workflowBundle: { codePath: fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.meta.url)) },
     activities: createCheckActivities({ database, masterKeys, sender, metrics }),
   });
-  try {
-    return await worker.runUntil(work());
-  } finally {
+  const running = worker.run();
+  return async () => {
+    worker.shutdown();
+    await running;
     await connection.close();
     await sender.close();
-  }
+  };
+}
+
+async function withWorker<T>(work: () => Promise<T>): Promise<T> {
+  const stop = await startWorker();
+  return work().finally(stop);
 }
 
 async function register(mistake?: Mistake, by = client): Promise<string> {
@@ -157,75 +163,78 @@ const ended = (webhookId: string, id: string) =>
   });
 
 describe('a check', () => {
-  it('is accepted with 202, and its report is at Location', () =>
-    withWorker(async () => {
-      const webhookId = await register();
-      const started = await check(webhookId);
-      expect([started.status, Object.keys(started.body)]).toEqual([202, ['id']]);
-      const { id } = started.body;
-      expect(started.headers.get('location')).toBe(`https://api.test/webhook-endpoints/${webhookId}/checks/${id}`);
-      const made = await ended(webhookId, id);
-      expect(made).toMatchObject({ id, status: 'passed' });
-      expect(Object.keys(made)).toEqual(['id', 'status', 'started_at', 'finished_at', 'cases']);
-      expect(Date.parse(made.finished_at)).toBeGreaterThanOrEqual(Date.parse(made.started_at));
-      expect(made.cases.map((one: { name: string }) => one.name)).toEqual(CHECK_CASE_NAMES);
-      expect(made.cases[6]).toEqual({
-        name: 'wrong_secret',
-        expected: 'refused',
-        response_status: 401,
-        error: 'status',
-        passed: true,
-        hint: null,
-        request: {
-          headers: {
-            'Content-Type': 'application/json',
-            'User-Agent': 'Service-Webhooks/1.0',
-            'Service-Signature': expect.stringMatching(/^t=[^,]+Z,v0=[0-9a-f]{64}$/),
-          },
-          body: receivers.at(-1)?.requests[6]?.body,
+  let stopWorker: () => Promise<void>;
+  beforeAll(async () => {
+    stopWorker = await startWorker();
+  });
+  afterAll(() => stopWorker());
+
+  it('is accepted with 202, and its report is at Location', async () => {
+    const webhookId = await register();
+    const started = await check(webhookId);
+    expect([started.status, Object.keys(started.body)]).toEqual([202, ['id']]);
+    const { id } = started.body;
+    expect(started.headers.get('location')).toBe(`https://api.test/webhook-endpoints/${webhookId}/checks/${id}`);
+    const made = await ended(webhookId, id);
+    expect(made).toMatchObject({ id, status: 'passed' });
+    expect(Object.keys(made)).toEqual(['id', 'status', 'started_at', 'finished_at', 'cases']);
+    expect(Date.parse(made.finished_at)).toBeGreaterThanOrEqual(Date.parse(made.started_at));
+    expect(made.cases.map((one: { name: string }) => one.name)).toEqual(CHECK_CASE_NAMES);
+    expect(made.cases[6]).toEqual({
+      name: 'wrong_secret',
+      expected: 'refused',
+      response_status: 401,
+      error: 'status',
+      passed: true,
+      hint: null,
+      request: {
+        headers: {
+          'Content-Type': 'application/json',
+          'User-Agent': 'Service-Webhooks/1.0',
+          'Service-Signature': expect.stringMatching(/^t=[^,]+Z,v0=[0-9a-f]{64}$/),
         },
-      });
-      expect(Object.keys(made.cases[8].request.headers)).toEqual(['Content-Type', 'User-Agent']);
-    }));
+        body: receivers.at(-1)?.requests[6]?.body,
+      },
+    });
+    expect(Object.keys(made.cases[8].request.headers)).toEqual(['Content-Type', 'User-Agent']);
+  });
 
-  it('that fails names the mistake, and shows a masked v0 to a reader without webhooks:write', () =>
-    withWorker(async () => {
-      const webhookId = await register('accepts any signature');
-      const { id } = (await check(webhookId)).body;
-      const made = await ended(webhookId, id);
-      expect(made.status).toBe('failed');
-      expect(made.cases[6]).toMatchObject({ response_status: 204, error: null, passed: false });
-      expect(made.cases[6].hint).toMatch(/accepts any signature/);
-      const token = Buffer.from(JSON.stringify({ clientId: client.id, scopes: ['webhooks:read'] }));
-      const headers = { Authorization: `Bearer ${token.toString('base64url')}` };
-      const masked = await api.call('GET', `/webhook-endpoints/${webhookId}/checks/${id}`, { headers });
-      const signature = masked.body.cases[0].request.headers['Service-Signature'];
-      expect(signature).toMatch(/^t=[^,]+Z,v0=\*\*\*$/);
-      expect(masked.text).not.toMatch(/[0-9a-f]{64}/);
-    }));
+  it('that fails names the mistake, and shows a masked v0 to a reader without webhooks:write', async () => {
+    const webhookId = await register('accepts any signature');
+    const { id } = (await check(webhookId)).body;
+    const made = await ended(webhookId, id);
+    expect(made.status).toBe('failed');
+    expect(made.cases[6]).toMatchObject({ response_status: 204, error: null, passed: false });
+    expect(made.cases[6].hint).toMatch(/accepts any signature/);
+    const token = Buffer.from(JSON.stringify({ clientId: client.id, scopes: ['webhooks:read'] }));
+    const headers = { Authorization: `Bearer ${token.toString('base64url')}` };
+    const masked = await api.call('GET', `/webhook-endpoints/${webhookId}/checks/${id}`, { headers });
+    const signature = masked.body.cases[0].request.headers['Service-Signature'];
+    expect(signature).toMatch(/^t=[^,]+Z,v0=\*\*\*$/);
+    expect(masked.text).not.toMatch(/[0-9a-f]{64}/);
+  });
 
-  it('is found in Temporal by client and endpoint, with its progress and without secret, request or URL', () =>
-    withWorker(async () => {
-      const webhookId = await register('accepts an old t');
-      const { id } = (await check(webhookId)).body;
-      await ended(webhookId, id);
-      const handle = handleOf(id);
-      expect(await handle.result()).toEqual(['stale_timestamp']);
-      const { typedSearchAttributes, staticSummary } = await handle.describe();
-      const host = new URL(receivers.at(-1)?.url ?? '').host;
-      expect([typedSearchAttributes.getAll().map(({ value }) => value), await staticSummary()]).toEqual([
-        expect.arrayContaining([client.id, [webhookId]]),
-        `check of the receiver → ${host}`,
-      ]);
-      const metadata = await handle.query('__temporal_workflow_metadata');
-      expect(JSON.stringify(metadata)).toContain('8 of 9 cases passed. Failed: stale_timestamp.');
-      const payloads = JSON.parse(historyToJSON(await handle.fetchHistory()), (key, value) =>
-        key === 'data' ? Buffer.from(value, 'base64').toString() : value,
-      );
-      const history = JSON.stringify(payloads);
-      expect(history.includes('stale_timestamp')).toBe(true);
-      expect([SECRET, 'v0=', 'created_at', '/hooks'].filter((text) => history.includes(text))).toEqual([]);
-    }));
+  it('is found in Temporal by client and endpoint, with its progress and without secret, request or URL', async () => {
+    const webhookId = await register('accepts an old t');
+    const { id } = (await check(webhookId)).body;
+    await ended(webhookId, id);
+    const handle = handleOf(id);
+    expect(await handle.result()).toEqual(['stale_timestamp']);
+    const { typedSearchAttributes, staticSummary } = await handle.describe();
+    const host = new URL(receivers.at(-1)?.url ?? '').host;
+    expect([typedSearchAttributes.getAll().map(({ value }) => value), await staticSummary()]).toEqual([
+      expect.arrayContaining([client.id, [webhookId]]),
+      `check of the receiver → ${host}`,
+    ]);
+    const metadata = await handle.query('__temporal_workflow_metadata');
+    expect(JSON.stringify(metadata)).toContain('8 of 9 cases passed. Failed: stale_timestamp.');
+    const payloads = JSON.parse(historyToJSON(await handle.fetchHistory()), (key, value) =>
+      key === 'data' ? Buffer.from(value, 'base64').toString() : value,
+    );
+    const history = JSON.stringify(payloads);
+    expect(history.includes('stale_timestamp')).toBe(true);
+    expect([SECRET, 'v0=', 'created_at', '/hooks'].filter((text) => history.includes(text))).toEqual([]);
+  });
 
   it('counts in the metrics by its result', async () => {
     const { values } = await metrics.registry.getSingleMetric('receiver_checks_total')!.get();
@@ -236,7 +245,7 @@ describe('a check', () => {
   it('is no delivery and in no list of events', async () => {
     const webhookId = await register();
     const { id } = (await check(webhookId)).body;
-    await withWorker(() => ended(webhookId, id));
+    await ended(webhookId, id);
     expect(await listed()).toHaveLength(1);
     for (const path of ['/events', ...(await listed())]) expect((await client.call('GET', path)).body.data).toEqual([]);
   });
@@ -244,7 +253,9 @@ describe('a check', () => {
     const { data } = (await client.call('GET', '/webhook-endpoints')).body;
     return data.map(({ webhookId }: { webhookId: string }) => `/webhook-endpoints/${webhookId}/deliveries`);
   };
+});
 
+describe('the check of an endpoint', () => {
   it('of an endpoint that is disabled meanwhile ends as failed', async () => {
     const webhookId = await register();
     const { id } = (await check(webhookId)).body;
@@ -256,9 +267,7 @@ describe('a check', () => {
     expect(made.cases[0]).toMatchObject({ passed: false, request: null });
     expect(made.cases[0].hint).toMatch(/disabled or deleted/);
   });
-});
 
-describe('the check of an endpoint', () => {
   it('is rejected while another check of it runs, even when ten requests race', async () => {
     const webhookId = await register();
     const replies = await Promise.all(Array.from({ length: 10 }, () => check(webhookId)));
@@ -340,10 +349,8 @@ describe('the check of an endpoint', () => {
       expect([...said(response), response.body.detail]).toEqual([503, 'unavailable', expect.stringMatching(why)]);
     }
     expect([await rows(webhookId), await starts(webhookId)]).toEqual([0, 0]);
-    const { status, body } = await check(webhookId, headers);
+    const { status } = await check(webhookId, headers);
     expect([status, await rows(webhookId)]).toEqual([202, 1]);
-    expect((await withWorker(() => ended(webhookId, body.id))).status).toBe('passed');
-    expect(await starts(webhookId)).toBe(0);
   });
 
   it('whose workflow was terminated continues where it was, and blocks another until then', async () => {
