@@ -1,19 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { must } from '../support/caller.js';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { type Caller, caller, must } from '../support/caller.js';
 import { splitRequest } from '../support/delivered.js';
-import { makeLocalDir } from '../support/local-dir.js';
+import { createDeployment, type Deployment } from '../support/deployment.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
-import { type ServiceProcess, startService } from '../support/service-process.js';
+import { type RoleProcess, startRole } from '../support/role-process.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The whole stack. This process is the client and the receiver; the service is another process.
+// The whole service in one process. This process is the client and the receiver.
 
-const localDir = makeLocalDir();
-let service: ServiceProcess;
+let deployment: Deployment;
+let service: RoleProcess;
+let client: Caller;
+let clientId: string;
 let temporal: Client;
 let receiver: RawReceiver;
 /** The status of the receiver's responses. */
@@ -24,24 +26,26 @@ let prefix = '';
 let fields = 'Content-Length: 0\r\n';
 
 beforeAll(async () => {
-  service = await startService(localDir.path);
-  const { temporal_address: address, temporal_namespace: namespace } = service.sandbox;
-  temporal = new Client({ connection: await Connection.connect({ address }), namespace });
+  deployment = await createDeployment();
+  temporal = deployment.temporal.client;
   receiver = await startRawReceiver((socket) => socket.write(`${prefix}HTTP/1.1 ${responseStatus} x\r\n${fields}\r\n`));
+  service = startRole('start', deployment.env);
+  await service.ready;
+  const credentials = await deployment.createCredentials();
+  clientId = credentials.client_id;
+  client = await caller(deployment.at, credentials);
 });
 
 afterAll(async () => {
-  await temporal?.connection.close();
-  await receiver?.close();
   await service?.stop();
-  await localDir.remove();
+  await receiver?.close();
+  await deployment?.close();
 });
 
 const PATH = "/hooks/it's/in?tenant=a%20b&$filter='x'";
 
 /** Makes a transfer PROCESSING with one new endpoint and no other. */
 async function makeEvent() {
-  const { client } = service;
   for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
     await must(client('DELETE', `/webhook-endpoints/${webhookId}`));
   }
@@ -54,8 +58,8 @@ async function makeEvent() {
   return { webhookId, transferId, eventId: event.id as string, deliveryId: delivery.id as string };
 }
 
-const read = (deliveryId: string) => must(service.client('GET', `/deliveries/${deliveryId}`));
-const retry = (deliveryId: string) => service.client('POST', `/deliveries/${deliveryId}/retry`);
+const read = (deliveryId: string) => must(client('GET', `/deliveries/${deliveryId}`));
+const retry = (deliveryId: string) => client('POST', `/deliveries/${deliveryId}/retry`);
 const untilStatus = (deliveryId: string, status: string) =>
   waitFor(`the delivery to be ${status}`, async () => {
     const delivery = await read(deliveryId);
@@ -96,7 +100,7 @@ test('a change of status arrives byte for byte as in the contract, and Temporal 
   expect(delivery.attempts).toEqual([
     expect.objectContaining({ number: 1, trigger: 'schedule', t, response_status: 204, error: null }),
   ]);
-  expect(await must(service.client('GET', `/events/${eventId}`))).toEqual({
+  expect(await must(client('GET', `/events/${eventId}`))).toEqual({
     ...event,
     deliveries: { pending: 0, succeeded: 1, failed: 0, cancelled: 0 },
   });
@@ -109,7 +113,7 @@ test('a change of status arrives byte for byte as in the contract, and Temporal 
   expect(description.type).toBe('deliverEvent');
   expect(await description.staticSummary()).toBe('transfer.status_changed PROCESSING → 1 endpoint');
   expect(description.searchAttributes).toMatchObject({
-    ClientId: [service.sandbox.client_id],
+    ClientId: [clientId],
     TransferId: [transferId],
     EventType: ['transfer.status_changed'],
     WebhookIds: [webhookId],
@@ -163,7 +167,7 @@ test('a failed delivery waits on a timer in Temporal, a retry wakes it, and it c
   expect(bodies).toHaveLength(4);
   expect(new Set(bodies).size).toBe(1);
 
-  await must(service.client('PUT', `/webhook-endpoints/${webhookId}`, { url: receiver.url, enabled: false }));
+  await must(client('PUT', `/webhook-endpoints/${webhookId}`, { url: receiver.url, enabled: false }));
   const refused = await retry(deliveryId);
   expect([refused.status, refused.body.code]).toEqual([409, 'endpoint_not_active']);
 });
@@ -191,7 +195,6 @@ test('more than eight 1xx responses are recorded as protocol, and a 2xx with a m
 
 test('one of several conflicting changes of a transfer wins, and makes one event', async () => {
   responseStatus = 204;
-  const { client } = service;
   for (let round = 0; round < 10; round++) {
     const { id } = await must(client('POST', '/transfers', transferRequest()));
     const change = (status: string) => client('POST', `/sandbox/transfers/${id}/status`, { status });
@@ -211,7 +214,6 @@ test('one of several conflicting changes of a transfer wins, and makes one event
 });
 
 test('twenty simultaneous requests with one Idempotency-Key make one transfer', async () => {
-  const { client } = service;
   const ask = () => client('POST', '/transfers', transferRequest({ reference: 'once' }), { 'Idempotency-Key': 'k' });
   const responses = await Promise.all(Array.from({ length: 20 }, ask));
   const late = await ask();
