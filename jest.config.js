@@ -11,8 +11,11 @@ const project = {
   transform: {},
 };
 
-/** Servers that the set-up starts for the tests that read their addresses. */
-const SERVERS = /TEST_(DATABASE_URL|TEMPORAL_ADDRESS|SERVER_PATH)/;
+/**
+ * What needs the set-up of the servers: their addresses, and the embedded stack, whose Temporal the set-up finds or builds
+ * before a test waits for it.
+ */
+const SERVERS = /TEST_(DATABASE_URL|TEMPORAL_ADDRESS|SERVER_PATH)|(service|stack)-process\.js/;
 const known = new Map();
 
 /** Whether a test, or a file of test/ that it imports, uses a server. */
