@@ -1,9 +1,11 @@
 import { hostname, userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Handle } from './database/database.js';
+import type { Database, Handle } from './database/database.js';
 import type { AuditEntry, Prisma } from './database/generated/client.js';
+import { requireOwner } from './database/roles.js';
+import { formatDuration } from './duration.js';
 import { type IdRange, idsWithin, lowestIdAt, newId, timeOf } from './ids.js';
-import { lowestIdBefore } from './retention.js';
+import { inBatches, lowestIdBefore } from './retention.js';
 
 /** Who acts: a person at a command line, a client through the API, or a client's session of the console. */
 export type Actor = `cli:${string}` | `client:${string}` | `console:${string}`;
@@ -51,6 +53,7 @@ export type Action =
   // The statement of src/transfers/change-status.ts writes this entry itself.
   | 'transfers.set-status'
   | 'transfers.expire'
+  | 'audit.expire'
   | 'deliveries.retry'
   | 'keys.rotate'
   | 'keys.revoke'
@@ -136,4 +139,43 @@ export async function* exportEntries(
     }
     if (follow) await sleep(LOOK, undefined, { signal: follow }).catch(() => undefined);
   } while (follow && !follow.aborted);
+}
+
+const EXPIRED_AT_ONCE = 1_000;
+
+/**
+ * Removes the entries that are older than `retention` ms, oldest first. The entry about it is in the transaction of the
+ * first batch that removes something.
+ * @param database of the owner of the tables: what a thief of a process's role did must stay in the audit
+ * @returns the number of removed entries
+ * @throws Error of one line: another role
+ */
+export async function expireAudit(
+  database: Database,
+  by: By,
+  retention: number,
+  limit = EXPIRED_AT_ONCE,
+): Promise<number> {
+  await requireOwner(database);
+  const lt = await lowestIdBefore(database, retention);
+  let removed = 0;
+  await inBatches(async () => {
+    const count = await database.transaction(async (tx) => {
+      const batch = await tx.prisma.auditEntry.findMany({
+        where: { id: { lt } },
+        orderBy: { id: 'asc' },
+        take: limit,
+        select: { id: true },
+      });
+      const result = await tx.prisma.auditEntry.deleteMany({ where: { id: { in: batch.map(({ id }) => id) } } });
+      if (removed === 0 && result.count > 0) {
+        const details = { older_than: formatDuration(retention) };
+        await recordAudit(tx, { ...by, action: 'audit.expire', target: null, details });
+      }
+      return result.count;
+    });
+    removed += count;
+    return count === limit;
+  });
+  return removed;
 }

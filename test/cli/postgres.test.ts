@@ -166,4 +166,11 @@ describe('clients erase and transfers expire', () => {
     const expired = await runCommand(['transfers', 'expire', '--json'], { ...env, TRANSFER_RETENTION: '3650d' });
     expect(expired).toEqual({ code: 0, stdout: '{\n  "removed": 0\n}\n', stderr: '' });
   });
+
+  test('`audit expire` needs AUDIT_RETENTION and prints how many entries it removed', async () => {
+    const { code, stderr } = await runCommand(['audit', 'expire'], env);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^AUDIT_RETENTION: is not set[^\n]*\n$/)]);
+    const expired = await runCommand(['audit', 'expire', '--json'], { ...env, AUDIT_RETENTION: '3650d' });
+    expect(expired).toEqual({ code: 0, stdout: '{\n  "removed": 0\n}\n', stderr: '' });
+  });
 });

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
-import { exportEntries, listEntries } from '../../platform/audit.js';
+import { expireAudit, exportEntries, listEntries } from '../../platform/audit.js';
+import { ConfigError } from '../../platform/config/config-error.js';
 import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
 import { type Command, idOf, parseLimit, parseSince } from '../command.js';
@@ -28,6 +29,11 @@ export function declareAudit(audit: Command): void {
     .option('--follow', 'go on with new entries until Ctrl-C')
     .option('--json', 'the form of each line anyway')
     .action(exportLines);
+
+  audit
+    .command('expire')
+    .description('remove entries older than AUDIT_RETENTION; needs the DATABASE_URL of the owner')
+    .does(expire);
 }
 
 /** An action or a prefix of one, without characters that have a meaning in a pattern of SQL. */
@@ -66,6 +72,15 @@ const exportLines = onDatabase(async ({ database }, { since, after, follow }: Ex
     // The reader has what it wanted, such as `head`.
     if (error.code !== 'EPIPE') throw error;
   });
+});
+
+const expire = onDatabase(async ({ database, environment, actor }) => {
+  const { AUDIT_RETENTION: retention } = environment;
+  if (retention === undefined) {
+    throw new ConfigError(['AUDIT_RETENTION: is not set, so audit entries are kept; give a duration such as 730d']);
+  }
+  const removed = await expireAudit(database, { actor }, retention);
+  return { json: { removed }, text: `removed: ${removed} audit entries` };
 });
 
 async function* linesOf(pages: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {

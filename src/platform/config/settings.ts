@@ -292,6 +292,10 @@ export const settings = {
     durationWithin(DAY, 36_500 * DAY),
     'How long ended transfers are kept, for `transfers expire`. Unset: for good.',
   ),
+  AUDIT_RETENTION: setting(
+    durationWithin(DAY, 36_500 * DAY),
+    'How long audit entries are kept, for `audit expire`. Unset: for good.',
+  ),
   REQUEST_DEADLINE: setting(
     durationWithin(SECOND, 20 * SECOND),
     'Time within which the API responds, with 503 if it cannot do more. Timeouts of proxies must be longer.',

@@ -109,6 +109,7 @@ describe('the environment variables', () => {
     ['DISABLE_AFTER', '-1d'],
     ['DISABLE_AFTER', '999999999d'],
     ['TRANSFER_RETENTION', '36501d'],
+    ['AUDIT_RETENTION', '12h'],
     ['WORKFLOWS', 'some'],
     ['WORKFLOWS_TRAIL', '0s'],
     ['WORKFLOWS_TRAIL', 'never'],
