@@ -70,6 +70,8 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
   let after: string | null = null;
 
   async function startAll(): Promise<void> {
+    /** Whether this round of all clients, from the first one on, has found nothing. */
+    let isEmpty = after === null;
     while (!loop.stopped && temporal()) {
       used = Math.max(used, idleTime() - BATCH * IDLE_FOR_START);
       const affordable = Math.floor((idleTime() - used) / IDLE_FOR_START);
@@ -77,11 +79,15 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
         await loop.pause(REST);
         continue;
       }
-      const from = after;
-      const { events, last } = await leaseEvents(db, Math.min(size, affordable), from);
+      const { events, last } = await leaseEvents(db, Math.min(size, affordable), after);
       after = last;
-      if (events.length > 0) await startBatch(events);
-      else if (from === null && last === null) return;
+      if (events.length > 0) {
+        isEmpty = false;
+        await startBatch(events);
+      }
+      if (last !== null) continue;
+      if (isEmpty) return;
+      isEmpty = true;
     }
   }
 

@@ -8,6 +8,7 @@ import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
+import { watchStatements } from '../support/dispatcher.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { outboxOf as readOutbox, setOutbox as writeOutbox } from '../support/outbox.js';
 import { waitFor } from '../support/wait-for.js';
@@ -39,6 +40,23 @@ describe('the workflow starter', () => {
     expect(description.typedSearchAttributes.get(DeliveryState)).toBe('retrying');
     expect(description.typedSearchAttributes.get(WebhookIds)).toEqual([event.deliveries[0]!.endpointId]);
     expect(await description.staticSummary()).toBe('transfer.status_changed PROCESSING → 1 endpoint');
+  });
+
+  // It went round and round without a pause where other workers had leased the events of more clients than a batch has.
+  it('looks at all clients once in each poll, if other workers have leased their events', async () => {
+    await its.db.query(
+      `insert into outbox (event_id, client_id, state, lease_until)
+       select gen_random_uuid(), gen_random_uuid(), 'start', now() + interval '25 s' from generate_series(1, 100)`,
+      [],
+    );
+    const { db, texts } = watchStatements(its.db);
+    let polls = 0;
+    const waiting = async () => ({ starts: polls++ < 3 });
+    its.starters.open({ db, waiting });
+    await waitFor('the polls', () => polls === 4);
+    // 100 clients in batches of 32.
+    expect(texts.length).toBeGreaterThanOrEqual(4);
+    expect(texts.length).toBeLessThanOrEqual(3 * 4);
   });
 
   it('keeps URLs, secrets and bodies out of the history', async () => {
