@@ -45,7 +45,7 @@ const oldestIn = (state: string) => `coalesce((select ${ageOf('min(since)')} fro
 /** An endpoint with an attempt in flight is served, however long its lines are. */
 const OLDEST_ATTEMPT = `coalesce((
      select ${ageOf('min(due_at)')} from heads
-      where endpoint_id not in (select endpoint_id from queue where lease_until is not null)), 0)`;
+      where endpoint_id not in (select endpoint_id from queue where lease_until > now())), 0)`;
 const OLDEST_QUEUED = `coalesce((select ${ageOf('min(due_at)')} from (select due_at from queue limit $1::int) q), 0)`;
 const LATE = `now() - $2::int * interval '1 second'`;
 

@@ -343,7 +343,8 @@ export class Dispatcher implements Handover {
     const taken = new Map<string, Job>();
     const stale: string[] = [];
     for (const { isDue, ...attempt } of rows) {
-      // Its lease ended while it waited for its record. It is still made here, once.
+      // Its lease ended while it waited for its record. It is still made here, once. A manual retry that has taken over the
+      // row is made when this lease has ended.
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
       taken.set(attempt.deliveryId, job);
@@ -395,13 +396,17 @@ export class Dispatcher implements Handover {
 
   /** @returns true: endpoints may have room again although nothing is new in the queue */
   async #tick(): Promise<true> {
-    const { slots, db, waiting } = this.options;
+    const { slots, db, waiting, log } = this.options;
     slots.tick();
     this.pump();
     this.#giveBack(slots.expire(performance.now() - GIVEN_BACK_AFTER));
     const { queued, expired } = await waiting();
-    if (expired) this.found(await freeExpired(db).catch(() => []));
     if (queued) this.#scan.requestStep();
+    if (expired)
+      await freeExpired(db).then(
+        (at) => this.found(at),
+        reportTo(log, 'clearing leases that have run out failed; next try in a second'),
+      );
     return true;
   }
 

@@ -10,12 +10,12 @@ const KEPT = 10_000;
 /**
  * Divides each endpoint's limit of attempts at once among the live workers, without a statement for an attempt. Each
  * worker has `floor(limit / workers)` slots. The `limit mod workers` slots that are left belong to the workers that rank
- * first by a hash of endpoint and worker (rendezvous hashing), so that the limit is kept exactly and the endpoints with a
- * limit of 1 spread over the workers.
+ * first by a hash of endpoint and worker (rendezvous hashing), so that the endpoints with a limit of 1 spread over the
+ * workers. The limit is kept exactly while all workers count the same ones.
  *
  * A heartbeat in the table `workers` says who lives (`Heartbeat`). Until the others count a worker that has joined, an
  * endpoint may have its share in addition. A worker that has not reached Postgres for 10 s starts no attempt, since the
- * others have its share.
+ * others have its share; one that it began before may run beside theirs for up to 16 s.
  */
 export class LiveWorkers {
   readonly #ranks = new LRUCache<string, number>({ max: KEPT });

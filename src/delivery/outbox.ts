@@ -11,7 +11,8 @@ import { isFree } from './lease.js';
 /**
  * The outbox: a row for each event whose workflow has something to learn, most urgent state first. It is inserted, or its
  * state is raised, by what changes the event's deliveries (`tellWorkflows`), and deleted when the workflow knows. Raising
- * a row ends its lease, so that a process which started the workflow before does not delete it.
+ * a row clears its lease, so that a process which has read the event before does not delete it. A row in the same state is
+ * left as it is: the workflow that is being started follows all deliveries of the event.
  */
 export type DueState = 'again' | 'start' | 'delivered';
 
@@ -62,7 +63,7 @@ export async function markDone(db: Handle, events: readonly LeasedEvent[]): Prom
   await db.query(MARK_DONE, keysOf(events));
 }
 
-/** Ends the leases after so many seconds. */
+/** Makes the leased rows free again in so many seconds. */
 export async function releaseEvents(db: Handle, events: readonly LeasedEvent[], after: number): Promise<void> {
   await db.query(RELEASE, [...keysOf(events), after]);
 }

@@ -1,4 +1,4 @@
-import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, endFirstAttempts } from '../endpoints/disable.js';
+import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, showCancelled } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt, QueuedAt } from './handover.js';
 import { isFree } from './lease.js';
@@ -7,8 +7,8 @@ import { tellWorkflows } from './outbox.js';
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, or when a
  * sleeping delivery comes due, and deleted by the record of the attempt. A lease is (token, time): the token names the
- * process, and no other process leases the row before the time, on Postgres's clock. When a lease ends, the row is free.
- * The two together tell a lease from every other of the row.
+ * process, and no other process leases the row before the time, on Postgres's clock. A lease by id takes a row whose time
+ * is over; for the scans, `freeExpired` clears its lease first. The two together tell a lease from every other of the row.
  *
  * Locks are taken in this order: endpoint, deliveries by id, queue, outbox by event.
  */
@@ -116,7 +116,7 @@ with endpoint as materialized (
   update deliveries d set ${CANCELLED}, reason = a.reason
     from asked a where d.id = a.id and a.status = 'pending' and not a.active
   returning d.event_id, d.client_id
-), ${endFirstAttempts('cancelled')}
+), ${showCancelled('cancelled')}
 delete from queue q using asked a
  where q.delivery_id = a.id and (q.${HELD} or q.lease_until is null)
    and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;

@@ -123,7 +123,7 @@ with input as (
    order by d.id for no key update of d
 ), attempt as materialized (
   select i.*, l.status, l.attempt_count + 1 as recorded_as, l.next_attempt_at, l.queued, l.wait,
-         i.number <> l.attempt_count + 1 as late,
+         i.number <> l.attempt_count + 1 as overtaken,
          i.number = l.attempt_count + 1 and i.trigger = 'manual' as makes_retry
     from input i join locked l on l.id = i.delivery_id
    where i.error is not null and i.number = l.attempt_count + 1
@@ -135,7 +135,7 @@ with input as (
          case when a.trigger = 'manual' then a.next_attempt_at else now() + a.wait end as next,
          coalesce(a.queued = 'manual' and not a.makes_retry, false) as owes_retry
     from attempt a cross join lateral (
-      select a.error is null and (a.status = 'pending' or a.trigger = 'manual' or a.late and a.status = 'failed') as succeeds,
+      select a.error is null and (a.status = 'pending' or a.trigger = 'manual' or a.overtaken and a.status = 'failed') as succeeds,
              a.error is not null and a.status = 'pending' and a.trigger <> 'manual' as climbs,
              a.error is not null and a.status = 'pending' and a.response_status is not distinct from 410 as is_gone) o
 ), updated as (
@@ -151,7 +151,7 @@ with input as (
     from judged j
    where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
   returning d.id, d.event_id, d.client_id, d.endpoint_id, d.status, d.reason, d.next_attempt_at, d.asleep, d.recovered,
-            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.late as unplanned, j.line = 'late' as conducted
+            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken as unplanned, j.line = 'late' as conducted
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error, detail)

@@ -29,8 +29,8 @@ const POLL = 1_000;
 export const CONCURRENCY = 16;
 const BATCH = 32;
 /**
- * A start takes this much time in which the event loop of this process had nothing to do, ms. While attempts saturate it,
- * starts wait: they cost 15 to 50 times the CPU of an attempt.
+ * One start is allowed for so many ms in which the event loop of this process was idle. Starts thus wait while attempts
+ * saturate the process: a start costs 15 to 50 times the CPU of an attempt.
  */
 export const IDLE_FOR_START = 10;
 /** Without enough of it, the starter looks again after this time, ms. */
@@ -64,7 +64,7 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
    * overloaded gets one start at a time and can recover.
    */
   let size = BATCH;
-  /** The part of the idle time that starts have used up, ms. */
+  /** The idle time for which starts have been made, ms. */
   let used = idleTime() - BATCH * IDLE_FOR_START;
   /** The client after which the next batch begins. */
   let after: string | null = null;

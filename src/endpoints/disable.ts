@@ -65,11 +65,11 @@ export const ACTIVE = 'e.enabled and e.deleted_at is null';
 export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep = false, finished_at = now()`;
 
 /**
- * SQL: a CTE that tells the workflows of events whose deliveries were cancelled before an attempt. A workflow that runs
+ * SQL: a CTE by which workflows show events whose deliveries were cancelled while they were queued. A workflow that sleeps
  * finds the cancelled delivery at the end of its timer.
  * @param cancelled a relation with event_id and client_id
  */
-export const endFirstAttempts = (cancelled: string) => `ended as (
+export const showCancelled = (cancelled: string) => `shown as (
   insert into outbox (event_id, client_id, state)
   select event_id, client_id, 'delivered' from ${cancelled} order by event_id
   on conflict (event_id) do nothing
@@ -102,11 +102,11 @@ with endpoint as materialized (
   update deliveries set ${CANCELLED}, reason = (select reason from endpoint)
    where id = any(array(select id from batch))
   returning id, event_id, client_id
-), unattempted as (
+), awake as (
   select event_id, client_id from cancelled where id = any(array(select id from batch where not asleep))
 ), left_queue as (
   delete from queue where delivery_id = any(array(select id from batch)) and lease_until is null
-), ${endFirstAttempts('unattempted')}
+), ${showCancelled('awake')}
 update webhook_endpoints
    set cancelling_after = case when (select count(*) from pending) > ${CANCELLED_AT_ONCE}
                                then (select id from batch order by id desc limit 1) end
