@@ -37,6 +37,7 @@ export function createRecoveryActivities(
       const deadline = performance.now() + PATIENCE;
       let { after } = from;
       let recovered = 0;
+      let maxConcurrency: number | null = null;
       // A batch without a missing event, and a line without room, are no end.
       do {
         const part = { clientId, endpointId, since, until, after, limit, retryDelays };
@@ -45,12 +46,12 @@ export function createRecoveryActivities(
           await endRecovery(database, recoveryId);
           return { recovered: 0, next: null };
         }
-        ({ recovered, after } = queued);
+        ({ recovered, after, maxConcurrency } = queued);
         if (recovered === 0 && after !== null) await sleep(PAUSE);
       } while (recovered === 0 && after !== null && performance.now() < deadline);
       failpoint(isMissing ? 'after-missing-made' : 'after-requeued');
       if (isMissing) metrics.missingDelivered(recovered);
-      if (recovered > 0) onQueued({ clientId, endpointId, maxConcurrency: null });
+      if (recovered > 0) onQueued({ clientId, endpointId, maxConcurrency });
       const next = nextOf({ phase, after }, includeMissing);
       if (next === null) await endRecovery(database, recoveryId);
       return { recovered, next };

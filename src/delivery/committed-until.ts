@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Handle, rowOf } from '../platform/database/database.js';
 
-/** A session ends its transaction this long after its last event at the latest: a statement and an idle transaction, ms. */
+/** The longest for which a transaction stays open after it has inserted an event: a statement, and then idle, ms. */
 export const LATEST_COMMIT = 60_000;
-/** A result that is older is read again for a while: most transactions take milliseconds. ms */
+/** A result further back than this is read again a few times, since most transactions end within milliseconds, ms. */
 const FRESH = 1_000;
 const PAUSE = 20;
 const MOST_READINGS = 10;
@@ -61,4 +61,4 @@ select ${ms('statement_timestamp()')}::text as at, coalesce(json_agg(json_build_
   from pg_locks l left join pg_stat_activity a on a.pid = l.pid
  where l.locktype = 'relation' and l.relation = 'events'::regclass and l.granted
    and l.database = (select oid from pg_database where datname = current_database())
-   and l.mode not in ('AccessShareLock', 'RowShareLock')`;
+   and l.mode = 'RowExclusiveLock'`;

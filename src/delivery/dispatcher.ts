@@ -23,8 +23,8 @@ const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 /**
- * After a lease of fewer attempts than this, and than it asked for, the queue is nearly empty: new ones gather for
- * `GATHER`, ms, so that the next lease has many.
+ * If a lease returns fewer attempts than `LARGE`, and fewer than asked for, the queue is nearly empty. The next lease waits
+ * `GATHER`, ms, so that it finds a batch.
  */
 const LARGE = 50;
 const GATHER = 20;
@@ -227,9 +227,13 @@ export class Dispatcher implements Handover {
   /** Whether an attempt that waits for a slot waits for a slow receiver: its own, or those that have all slots. */
   #isSlow({ clientId, endpointId }: QueuedAt): boolean {
     const isFull = this.options.slots.isFull(clientId);
-    for (const { attempt, startedAt = 0 } of this.#inFlight)
-      if (isFull || attempt.endpointId === endpointId) return performance.now() - startedAt > INTAKE.longest;
-    return false;
+    let ahead: Job | undefined;
+    for (const job of this.#inFlight) {
+      const isItsOwn = job.attempt.endpointId === endpointId || (isFull && job.attempt.clientId === clientId);
+      if (isItsOwn || isFull) ahead = isItsOwn ? job : (ahead ?? job);
+      if (isItsOwn) break;
+    }
+    return ahead !== undefined && performance.now() - (ahead.startedAt ?? 0) > INTAKE.longest;
   }
 
   /**
@@ -274,17 +278,17 @@ export class Dispatcher implements Handover {
     const { attempt, leasedAt } = job;
     const { deliveryId, clientId, endpointId } = attempt;
     const { slots, attempts } = this.options;
-    let sentAt: number | undefined;
+    let answeredAt: number | undefined;
     let isReleased = false;
     const release = () => {
       if (isReleased) return;
       isReleased = true;
-      slots.release(clientId, endpointId, sentAt !== undefined);
+      slots.release(clientId, endpointId, answeredAt !== undefined);
       this.pump();
       this.#refill(attempt);
     };
-    const onSent = () => {
-      sentAt = performance.now();
+    const onAnswered = () => {
+      answeredAt = performance.now();
       this.#faulty.delete(endpointId);
       release();
     };
@@ -296,11 +300,12 @@ export class Dispatcher implements Handover {
       const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
       if (isLate()) this.#giveBack([job]);
       else if (!isDue) await dropStale(this.options.db, this.options.token, [deliveryId]);
-      else result = await makeAttempt(attempts, attempt, onSent);
+      else result = await makeAttempt(attempts, attempt, onAnswered);
     } catch (error) {
       // An unreachable Postgres says nothing about the endpoint.
-      if (sentAt === undefined && !isUnreachable(error)) this.#pause(attempt);
-      // Nothing was sent. After any other fault the row is free when the lease ends: the request may have been sent.
+      if (answeredAt === undefined && !isUnreachable(error)) this.#pause(attempt);
+      // A secret that cannot be opened means that nothing was sent. After any other fault the request may be out, so the
+      // lease runs out first.
       if (error instanceof EnvelopeError) {
         this.#giveBack([job]);
         this.options.onUnreadableSecret?.(error);
@@ -312,12 +317,13 @@ export class Dispatcher implements Handover {
       const { number = 0, next, leasedUntil } = result?.recorded ?? {};
       if (next && leasedUntil) {
         const again = { line: 'fresh', number: number + 1, trigger: next, leasedUntil } as const;
-        this.#keep(new Job({ ...attempt, ...again }, sentAt ?? leasedAt));
+        this.#keep(new Job({ ...attempt, ...again }, answeredAt ?? leasedAt));
       }
-      // It was recorded before, perhaps by this process with a response that was lost, which leased the next one here.
+      // Another attempt has this number. If it was this process's own try, whose reply was lost, that try has also leased the
+      // next attempt. Whatever this process holds is given back.
       if (result && !result.recorded) this.#giveBack([new Job({ ...attempt, leasedUntil: null }, leasedAt)]);
       release();
-      if (next) this.pump();
+      this.pump();
       job.end(result);
     }
   }
@@ -343,8 +349,8 @@ export class Dispatcher implements Handover {
     const taken = new Map<string, Job>();
     const stale: string[] = [];
     for (const { isDue, ...attempt } of rows) {
-      // Its lease ended while it waited for its record. It is still made here, once. A manual retry that has taken over the
-      // row is made when this lease has ended.
+      // The attempt is still running here, and its row was leased again because its lease ran out. The running job is kept. A
+      // manual retry that has taken over the row is made when this lease has ended.
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
       taken.set(attempt.deliveryId, job);
@@ -484,7 +490,10 @@ export class Dispatcher implements Handover {
 
   #report(error: unknown, deliveryId: string | undefined): void {
     const level = isUnreachable(error) ? 'warn' : 'error';
-    this.options.log[level]({ err: error, delivery_id: deliveryId }, 'an attempt was not made; it stays in the queue');
+    this.options.log[level](
+      { err: error, delivery_id: deliveryId },
+      'an attempt was not made, or not recorded; it stays in the queue',
+    );
   }
 }
 

@@ -29,7 +29,7 @@ export const BATCH = 200;
 /** The end of a line of the queue, in the order of its index. */
 export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;
 
-/** How many attempts of an endpoint this process takes now, 0 for none. */
+/** How many attempts of each line of an endpoint this process takes now, 0 for none. */
 export interface Allowance {
   endpointId: string;
   attempts: number;

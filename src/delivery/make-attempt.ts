@@ -36,13 +36,13 @@ export interface AttemptResult {
 
 /**
  * Makes one attempt: signs, sends and records it. The receiver's response or failure is the returned value.
- * @param onSent called when the attempt is over, before it is recorded
+ * @param onAnswered called when the response or the failure is there, before it is recorded
  * @throws only for faults of this service (an envelope that does not open, a record that cannot be written)
  */
 export async function makeAttempt(
   dependencies: AttemptDependencies,
   attempt: LeasedAttempt,
-  onSent: () => void,
+  onAnswered: () => void,
 ): Promise<AttemptResult> {
   const { masterKeys, sender } = dependencies;
   const secret = masterKeys.open(attempt.secretEnvelope, attempt.endpointId);
@@ -51,16 +51,16 @@ export async function makeAttempt(
     sender.send({ url: attempt.url, body: attempt.body, secret, clientId: attempt.clientId }),
   );
   failpoint('after-post');
-  onSent();
+  onAnswered();
   const recorded = await dependencies.recorder.record({ attempt, outcome });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
   // After a crash before this point, the endpoint's next 410 disables it.
-  if (outcome.responseStatus === 410) await disableGone(dependencies, attempt);
+  if (recorded && outcome.responseStatus === 410) await disableGone(dependencies, attempt);
   else if (recorded?.status === 'failed' && attempt.trigger !== 'manual') await disableIfFailing(dependencies, attempt);
   return { outcome, recorded };
 }
 
-/** The disabling in progress of each endpoint. */
+/** The disabling in progress of each endpoint and URL. */
 const disabling = new Map<string, Promise<void>>();
 
 /**
@@ -68,20 +68,18 @@ const disabling = new Map<string, Promise<void>>();
  * `failed`. This runs apart from the record, and once for a burst of 410s: transactions that each lock their own delivery
  * and then all others would deadlock, and would hold every connection meanwhile.
  */
-function disableGone(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<void> {
-  const running =
-    disabling.get(endpointId) ??
-    disableNow(dependencies, endpointId).finally(() => {
-      disabling.delete(endpointId);
-    });
-  disabling.set(endpointId, running);
+function disableGone(dependencies: AttemptDependencies, { endpointId, url }: LeasedAttempt): Promise<void> {
+  const key = `${endpointId} ${url}`;
+  const running = disabling.get(key) ?? disableNow(dependencies, endpointId, url).finally(() => disabling.delete(key));
+  disabling.set(key, running);
   return running;
 }
 
-async function disableNow(dependencies: AttemptDependencies, endpointId: string): Promise<void> {
+/** @param url that responded 410. Its owner may have registered another one meanwhile. */
+async function disableNow(dependencies: AttemptDependencies, endpointId: string, url: string): Promise<void> {
   failpoint('before-disable');
   try {
-    await disableAndReport(dependencies, endpointId, 'gone');
+    await disableAndReport(dependencies, endpointId, 'gone', url);
   } catch (error) {
     dependencies.log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
   }
@@ -92,8 +90,9 @@ async function disableAndReport(
   { database, metrics, log }: AttemptDependencies,
   endpointId: string,
   reason: 'gone' | 'failing',
+  url?: string,
 ): Promise<void> {
-  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason)))) return;
+  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason, url)))) return;
   metrics.endpointDisabled(reason);
   log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
 }

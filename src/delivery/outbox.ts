@@ -10,9 +10,8 @@ import { isFree } from './lease.js';
 
 /**
  * The outbox: a row for each event whose workflow has something to learn, most urgent state first. It is inserted, or its
- * state is raised, by what changes the event's deliveries (`tellWorkflows`), and deleted when the workflow knows. Raising
- * a row clears its lease, so that a process which has read the event before does not delete it. A row in the same state is
- * left as it is: the workflow that is being started follows all deliveries of the event.
+ * state is raised, by what changes the event's deliveries (`tellWorkflows`), and deleted when the workflow knows. That
+ * clears the lease of the row, so that a process which has read the event before does not delete it.
  */
 export type DueState = 'again' | 'start' | 'delivered';
 
@@ -36,13 +35,12 @@ export interface LeasedEvent extends EventRow {
 export const tellWorkflows = (source: string) => `told as (
   insert into outbox as o (event_id, client_id, state)
   select event_id, client_id, state from ${source} order by event_id
-  on conflict (event_id) do update set state = excluded.state, lease_until = null
-   where excluded.state = 'again' or excluded.state < o.state
+  on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
 )`;
 
 /**
- * Leases up to `limit` events of up to as many clients after the client `after`: in turn across clients, the most urgent and
- * then the oldest of each client first. A loose index scan finds the clients, so that one client's backlog of a million
+ * Leases up to `limit` events, from at most `limit` clients that follow the client `after`: in turn across clients, the most
+ * urgent and then the oldest of each client first. A loose index scan finds the clients, so that one client's backlog of a million
  * events costs the others nothing.
  * @returns `last`: the client after which to go on; null: no further client follows
  */

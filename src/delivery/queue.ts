@@ -16,7 +16,7 @@ import { tellWorkflows } from './outbox.js';
 /** A lease of this process. `leasedUntil` null: whichever it has of the delivery. */
 export type Lease = Pick<LeasedAttempt, 'deliveryId'> & { leasedUntil: string | null };
 
-/** Whether an attempt waits in the queue, and whether a process has leased it. Undefined: it is recorded. */
+/** Whether an attempt waits in the queue, and whether a process has leased it. Undefined: it has no row. */
 export async function readLease(db: Handle, deliveryId: string): Promise<{ isLeased: boolean } | undefined> {
   const [row] = await db.query<{ isLeased: boolean }>(
     `select not ${isFree('lease_until')} as "isLeased" from queue where delivery_id = $1::uuid`,

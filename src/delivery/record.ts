@@ -93,8 +93,8 @@ const LOCK = `
 select id from deliveries where id = any(array(select unnest($1::uuid[]))) order by id for no key update`;
 
 /**
- * `attempt` has what counts, `judged` what becomes of each delivery, by the rows as they were locked: deliveries by id, as a
- * cancellation locks them, then the queue, then the outbox by event.
+ * `attempt`: the attempts that count. `judged`: what each does to its delivery, by the rows as they were locked: deliveries
+ * by id, as a cancellation locks them, then the queue, then the outbox by event.
  *
  * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
  *   succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the
@@ -151,7 +151,7 @@ with input as (
     from judged j
    where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
   returning d.id, d.event_id, d.client_id, d.endpoint_id, d.status, d.reason, d.next_attempt_at, d.asleep, d.recovered,
-            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken as unplanned, j.line = 'late' as conducted
+            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken as unknown_to_workflow, j.line = 'late' as awaited_by_workflow
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error, detail)
@@ -172,16 +172,15 @@ with input as (
      and (q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))
   returning q.delivery_id, q.trigger, q.lease_until
 ), learns as (
-  select event_id, client_id, min(case when unplanned then 'again'
-                                       when conducted then null
+  select event_id, client_id, min(case when unknown_to_workflow then 'again'
+                                       when awaited_by_workflow then null
                                        when asleep or status = 'failed' then 'start'
                                        when status <> 'pending' and not $15::boolean then 'delivered' end::outbox_state) as state
     from updated group by event_id, client_id
 ), told as (
   insert into outbox as o (event_id, client_id, state)
   select event_id, client_id, state from learns where state is not null order by event_id
-  on conflict (event_id) do update set state = excluded.state, lease_until = null
-   where excluded.state = 'again' or excluded.state < o.state
+  on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text, u.reason,
        to_char(u.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",

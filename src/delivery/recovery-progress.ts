@@ -4,6 +4,7 @@ import type { Recovery } from '../platform/database/generated/client.js';
 import { type IdRange, idsWithin, NIL_ID } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { RECOVERY_STATUSES } from '../platform/vocabulary.js';
+import type { QueuedAt } from './handover.js';
 import {
   deliverMissing,
   RECOVERY_WORKFLOW,
@@ -84,15 +85,16 @@ export function queueNext(
   recoveryId: string,
   isMissing: boolean,
   part: RecoveryPart,
-): Promise<QueuedPart | undefined> {
+): Promise<(QueuedPart & Pick<QueuedAt, 'maxConcurrency'>) | undefined> {
   return atomically(db, async (tx) => {
     // A cancellation waits for this lock; after it, nothing is queued.
-    if ((await tx.query(LOCK, [recoveryId])).length === 0) return undefined;
+    const [locked] = await tx.query<Pick<QueuedAt, 'maxConcurrency'>>(LOCK, [recoveryId]);
+    if (!locked) return undefined;
     const limit = await roomInLateLine(tx, part.endpointId, part.limit);
-    if (limit === 0) return { recovered: 0, after: part.after ?? NIL_ID };
+    if (limit === 0) return { recovered: 0, after: part.after ?? NIL_ID, ...locked };
     const queued = await (isMissing ? queueMissing : queueEnded)(tx, { ...part, limit });
     if (queued.recovered > 0) await tx.query(ADVANCE, [recoveryId, queued.recovered]);
-    return queued;
+    return { ...queued, ...locked };
   });
 }
 
@@ -106,5 +108,7 @@ async function queueMissing(tx: Handle, part: RecoveryPart): Promise<QueuedPart>
   return { recovered, after };
 }
 
-const LOCK = `select id from recoveries where id = $1::uuid and status = 'running' for no key update`;
+const LOCK = `
+select e.max_concurrency as "maxConcurrency" from recoveries r join webhook_endpoints e on e.id = r.endpoint_id
+ where r.id = $1::uuid and r.status = 'running' for no key update of r`;
 const ADVANCE = 'update recoveries set started = started + $2::int where id = $1::uuid';

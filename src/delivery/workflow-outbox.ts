@@ -20,7 +20,7 @@ const LEASE_SECONDS = 30;
 const REST = 4;
 /** Shortest and longest rest, ms. */
 const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
-/** A row whose workflow could not be started is due again after the first, s; one that Temporal rejects, after the second. */
+/** Until the next try, s: after a failure, and after a rejection by Temporal. */
 const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
 
 export interface WorkflowOutboxOptions extends Omit<WorkflowStarterOptions, 'workflows' | 'waiting'> {

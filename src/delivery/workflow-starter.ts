@@ -37,8 +37,8 @@ export const IDLE_FOR_START = 10;
 const REST = 250;
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
-/** A delivered event with a sibling in the queue waits this long for the sibling's attempt, s. */
-const SIBLING = 2;
+/** A delivered event waits this long for the first attempt of a sibling delivery, s. The record of it ends the wait. */
+const SIBLING = 20;
 
 export interface WorkflowStarterOptions {
   db: Handle;
@@ -64,14 +64,14 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
    * overloaded gets one start at a time and can recover.
    */
   let size = BATCH;
-  /** The idle time for which starts have been made, ms. */
+  /** Idle time that is spent, ms. At most a batch of starts can be saved up. */
   let used = idleTime() - BATCH * IDLE_FOR_START;
   /** The client after which the next batch begins. */
   let after: string | null = null;
 
+  /** Goes on until a lap over all clients starts nothing: the rest is leased by other workers, or waits for siblings. */
   async function startAll(): Promise<void> {
-    /** Whether this round of all clients, from the first one on, has found nothing. */
-    let isEmpty = after === null;
+    let done = 0;
     while (!loop.stopped && temporal()) {
       used = Math.max(used, idleTime() - BATCH * IDLE_FOR_START);
       const affordable = Math.floor((idleTime() - used) / IDLE_FOR_START);
@@ -79,19 +79,16 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
         await loop.pause(REST);
         continue;
       }
+      if (after === null) done = 0;
       const { events, last } = await leaseEvents(db, Math.min(size, affordable), after);
       after = last;
-      if (events.length > 0) {
-        isEmpty = false;
-        await startBatch(events);
-      }
-      if (last !== null) continue;
-      if (isEmpty) return;
-      isEmpty = true;
+      if (events.length > 0) done += await startBatch(events);
+      if (last === null && done === 0) return;
     }
   }
 
-  async function startBatch(events: readonly LeasedEvent[]): Promise<void> {
+  /** @returns the number of events that have left the outbox */
+  async function startBatch(events: readonly LeasedEvent[]): Promise<number> {
     const starts = await readStarts(db, events);
     const early = starts.filter(({ event, isQueued }) => event.state === 'delivered' && isQueued);
     const started = starts.filter((start) => !early.includes(start));
@@ -112,6 +109,7 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
     const isOverloaded = faults.some((fault) => !isRefusedInput(fault));
     size = isOverloaded ? Math.ceil(size / 2) : Math.min(BATCH, size + 1);
     if (isOverloaded && done.length === 0) await loop.pause(RETRY_AFTER * 1_000);
+    return done.length;
   }
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */

@@ -10,11 +10,17 @@ import { newestDeliveries } from './health.js';
 
 /**
  * Disables an endpoint and cancels its pending deliveries (`cancelPending`). Call it in a transaction.
+ * @param url disables it only if this is still its URL
  * @returns false if the endpoint was already disabled or deleted; then nothing changes, and the first reason stays
  */
-export async function disableEndpoint(db: Handle, endpointId: string, reason: DisabledReason): Promise<boolean> {
+export async function disableEndpoint(
+  db: Handle,
+  endpointId: string,
+  reason: DisabledReason,
+  url?: string,
+): Promise<boolean> {
   const { count } = await db.prisma.endpoint.updateMany({
-    where: { id: endpointId, enabled: true, deletedAt: null },
+    where: { id: endpointId, enabled: true, deletedAt: null, ...(url !== undefined && { url }) },
     data: { enabled: false, disabledReason: reason },
   });
   if (count === 0) return false;

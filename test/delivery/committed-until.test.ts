@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { CommittedUntil, LATEST_COMMIT } from '../../src/delivery/committed-until.js';
 import type { Handle } from '../../src/platform/database/database.js';
+import { createTestDatabase } from '../support/database.js';
 
 const AT = 1_000_000;
 
@@ -21,6 +22,22 @@ test.each([
   ['the longest time of a session if one that hides its start stays open', [{ a: null }], AT - LATEST_COMMIT],
 ])('every event is committed until %s', async (_, all, expected) => {
   expect(await new CommittedUntil().read(readings(...all))).toBe(expected);
+});
+
+test('regression: a vacuum of the events and readers do not hold it back', async () => {
+  const db = await createTestDatabase();
+  try {
+    const other = await db.openSession();
+    await other.query('begin');
+    await other.query('lock table events in share update exclusive mode');
+    await other.query('select from events for share');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const [before] = await db.query<{ now: string }>('select extract(epoch from clock_timestamp()) * 1000 as now', []);
+    expect(await new CommittedUntil().read(db)).toBeGreaterThanOrEqual(Math.floor(Number(before?.now)));
+    await other.query('rollback');
+  } finally {
+    await db.drop();
+  }
 });
 
 test('the time never goes back', async () => {

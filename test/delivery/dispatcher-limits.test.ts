@@ -283,3 +283,26 @@ it('starts no attempt while 500 wait for their record, and continues after that'
   await dispatchers.settled(eventId);
   expect(sender.sent).toHaveLength(1);
 });
+
+it('regression: starts the next attempts as soon as the records have drained, without a tick', async () => {
+  const token = newId();
+  const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);
+  const drained = Promise.withResolvers<void>();
+  const { record } = recorder;
+  jest.spyOn(recorder, 'record').mockImplementationOnce(async (made) => {
+    await drained.promise;
+    return record.call(recorder, made);
+  });
+  const waiting = jest.spyOn(recorder, 'waiting', 'get').mockReturnValue(0);
+  const sender = fakeSender();
+  const { commit, slots } = dispatchers.open(sender, { token, recorder });
+  await commit();
+  await waitFor('the first request', () => sender.sent.length === 1);
+  waiting.mockReturnValue(500);
+  const { eventId } = await commit();
+  await waitFor('an attempt that waits', () => slots.waiting === 1);
+  waiting.mockReturnValue(0);
+  drained.resolve();
+  await dispatchers.settled(eventId);
+  expect(sender.sent).toHaveLength(2);
+});

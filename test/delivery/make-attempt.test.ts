@@ -64,6 +64,17 @@ describe('a receiver that responds 410', () => {
     expect(await endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
   });
 
+  it('regression: leaves an endpoint that has another URL meanwhile enabled', async () => {
+    const event = await commitEvent(db);
+    const leased = await leaseOf(event);
+    const { id } = await endpointOf(event);
+    await db.prisma.endpoint.update({ where: { id }, data: { url: 'https://moved.example.com/in' } });
+    expect((await make(event, refusedBy(410), db, Promise.resolve(leased))).recorded).toMatchObject({
+      status: 'failed',
+    });
+    expect(await endpointOf(event)).toMatchObject({ enabled: true });
+  });
+
   it('disables the endpoint once after a burst of 410s, without a deadlock', async () => {
     const event = await commitEvent(db);
     const events = [event];

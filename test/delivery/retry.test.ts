@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { dropStale, freeExpired } from '../../src/delivery/queue.js';
+import { areDue, dropStale, freeExpired } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
@@ -143,6 +143,20 @@ describe('a manual retry', () => {
     await retry(target);
     expect(await read(target)).toMatchObject({ queue: { trigger: 'manual' }, counted: 1 });
     expect(await lease(db, target.deliveryId)).toMatchObject({ number: 1, trigger: 'manual' });
+  });
+
+  it('regression: is made for a delivery that was cancelled while a process held its attempt', async () => {
+    const target = await queued();
+    const { token } = await lease(db, target.deliveryId);
+    await db.transaction((tx) => disableEndpoint(tx, target.endpointId, 'owner'));
+    await enable(target.endpointId);
+    await retry(target);
+    // The process finds its attempt cancelled before it starts.
+    expect(await areDue(db, token, [target.deliveryId])).toEqual([false]);
+    await dropStale(db, token, [target.deliveryId]);
+    expect(await read(target)).toMatchObject({ delivery: { status: 'cancelled' }, queue: free, counted: 1 });
+    await makeOne(db, target.deliveryId, outcome());
+    expect((await read(target)).delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });
   });
 
   // The record of an attempt whose lease had ended removed the row of the manual retry from the queue.

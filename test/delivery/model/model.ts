@@ -157,7 +157,8 @@ export class Model {
   /** @returns whether the retry counts; undefined: over the limit */
   retry(id: string): boolean | undefined {
     const d = this.get(id);
-    if (d.queued && (d.queued.trigger === 'manual' || !this.isFree(d.queued.until))) return false;
+    const isMade = d.status === 'pending' && d.queued !== null && !this.isFree(d.queued.until);
+    if (d.queued?.trigger === 'manual' || isMade) return false;
     const recent = d.retries.filter((at) => Math.abs(this.now - at) < HOUR);
     if (recent.length >= RETRIES_AN_HOUR) return undefined;
     d.retries = [...recent, this.now];
@@ -355,7 +356,7 @@ export class Model {
 
   #raise(eventId: string, outbox: Outbox): void {
     const event = this.#event(eventId);
-    if (outbox !== 'again' && RANK.indexOf(outbox) >= RANK.indexOf(event.outbox)) return;
+    if (RANK.indexOf(outbox) > RANK.indexOf(event.outbox)) return;
     event.outbox = outbox;
     event.leaseUntil = null;
   }
