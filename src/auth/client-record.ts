@@ -73,6 +73,7 @@ const MAX_AGE = 3_000;
 const REFRESH_AFTER = 2_000;
 /** ms after which a look-up that hangs fails. */
 const LOOK_UP_LIMIT = 1_500;
+/** Above as many clients in 3 s, a record would be read for most requests anyway. */
 const MAX_CLIENTS = 10_000;
 
 /**

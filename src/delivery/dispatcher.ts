@@ -35,8 +35,8 @@ const GIVING_BACK = 5;
  * ms. The time doubles with each further fault.
  */
 const PAUSE = { first: 1_000, longest: 60_000 };
-/** Endpoints that this process knows to avoid, at most. */
-const AVOIDED = 10_000;
+/** Endpoints of further faults than these may be leased from before their pause ends: each costs an attempt that fails. */
+const PAUSED = 10_000;
 
 export interface DispatcherOptions {
   db: Handle;
@@ -134,7 +134,7 @@ export class Dispatcher implements Handover {
   /** Endpoints whose lines may have more attempts in the queue. */
   readonly #more = new Map<string, QueuedAt>();
   /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
-  readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: AVOIDED });
+  readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: PAUSED });
   readonly #byId: Batcher<string, Job | undefined>;
   /** Attempts that are being leased by id. */
   #asked = 0;

@@ -3,9 +3,10 @@ import { LRUCache } from 'lru-cache';
 import type { Handle } from '../platform/database/database.js';
 import { Heartbeat } from '../platform/heartbeat.js';
 import type { Log } from '../platform/telemetry/log.js';
+import { withinMemory } from '../platform/within-memory.js';
 
-/** Endpoints whose rank is kept. */
-const KEPT = 10_000;
+/** Ranks are kept of 70,000 endpoints: each of them takes a hash for every worker. */
+const KEPT = withinMemory<number>(20);
 
 /**
  * Divides each endpoint's limit of attempts at once among the live workers, without a statement for an attempt. Each
@@ -18,7 +19,7 @@ const KEPT = 10_000;
  * others have its share; one that it began before may run beside theirs for up to 16 s.
  */
 export class LiveWorkers {
-  readonly #ranks = new LRUCache<string, number>({ max: KEPT });
+  readonly #ranks = new LRUCache<string, number>(KEPT);
   readonly #heartbeat: Heartbeat;
 
   /**

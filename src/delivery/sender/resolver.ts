@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
+import { withinMemory } from '../../platform/within-memory.js';
 import { ConnectFailure } from './attempt-error.js';
 
 /** An address from a name server, and its time to live in seconds. */
@@ -36,7 +37,7 @@ export interface ResolverOptions {
 }
 
 export function createResolver({ lookUp = askNameServers(), hostsFile }: ResolverOptions = {}) {
-  const known = new LRUCache<string, readonly string[]>({ max: 10_000 });
+  const known = new LRUCache<string, readonly string[]>(withinMemory(16));
   const hosts = createHostsFile(hostsFile);
   const closing = new AbortController();
 

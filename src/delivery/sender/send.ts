@@ -81,7 +81,7 @@ export function createSender({
   resolver: resolverOptions,
   caCertificates,
   limits,
-  clientPools = 1_000,
+  clientPools = 10_000,
 }: SenderOptions) {
   const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
   const resolver = createResolver(resolverOptions);
