@@ -30,7 +30,9 @@ export class MemoryLimit {
   readonly #windows: LRUCache<string, { points: number }>;
 
   constructor(private readonly limit: Rate) {
-    this.#windows = new LRUCache({ max: COUNTED_KEYS, ttl: limit.seconds * 1_000, ttlResolution: 0 });
+    // With `max` instead, it would take its memory for all keys at once.
+    const bounds = { maxSize: COUNTED_KEYS, sizeCalculation: () => 1 };
+    this.#windows = new LRUCache({ ...bounds, ttl: limit.seconds * 1_000, ttlResolution: 0 });
   }
 
   /** Counts points, also those that exceed the limit. */
