@@ -19,12 +19,9 @@ type Described = OpenApiDocument['paths'][string][string];
  * and the code of a problem. What the document does not have, such as another method or the console, is not checked.
  */
 export function documented(dependencies: AppDependencies): (method: string, path: string, reply: Reply) => void {
-  const document = openApiDocument(apiRoutes(dependencies), dependencies.config);
-  const errorsOf = openApiValidator(document);
-  const patterns = Object.entries(document.paths).map(([path, methods]) => ({
-    form: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
-    methods,
-  }));
+  const { environment } = dependencies.config;
+  const { errorsOf, patterns } = made.get(environment) ?? describe(dependencies);
+  made.set(environment, { errorsOf, patterns });
   return (method, path, { status, headers, body }) => {
     const [pathname = ''] = path.split('?');
     const operation = patterns.find(({ form }) => form.test(pathname))?.methods[method.toLowerCase()];
@@ -35,6 +32,19 @@ export function documented(dependencies: AppDependencies): (method: string, path
       expect([method, path, status, errorsOf(schema, body)]).toEqual([method, path, status, null]);
     if (type === 'application/problem+json') expect(codesOf(operation, status)).toContain(body.code);
   };
+}
+
+/** What is made of the document is the same for each API of an environment, and kept while modules of test/ are not. */
+const made: Map<string, ReturnType<typeof describe>> = (globalThis as never)[Symbol.for('documents')] ?? new Map();
+Object.assign(globalThis, { [Symbol.for('documents')]: made });
+
+function describe(dependencies: AppDependencies) {
+  const document = openApiDocument(apiRoutes(dependencies), dependencies.config);
+  const patterns = Object.entries(document.paths).map(([path, methods]) => ({
+    form: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+    methods,
+  }));
+  return { errorsOf: openApiValidator(document), patterns };
 }
 
 /** The codes that an operation names for a status, or any for a path that names none. */
