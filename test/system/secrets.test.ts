@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { caller, must } from '../support/caller.js';
 import { type CliResult, runCli } from '../support/cli.js';
+import { runCommand } from '../support/command.js';
 import { commandLines, filesBelow, findLeaks, type Trace, trace } from '../support/leaks.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
@@ -94,8 +95,8 @@ async function tokenOf(
   return token;
 }
 
-async function cli(args: string[], env: Record<string, string> = {}): Promise<CliResult> {
-  const result = await runCli(args, { LOCAL_DIR: localDir.path, ...env });
+async function cli(args: string[], env: Record<string, string> = {}, run = runCommand): Promise<CliResult> {
+  const result = await run(args, { LOCAL_DIR: localDir.path, ...env });
   commands.push(trace(`what \`${args.slice(0, 2).join(' ')}\` prints on standard error`, result.stderr));
   if (!/create|rotate-secret/.test(args[1] ?? '')) {
     commands.push(trace(`what \`${args.slice(0, 2).join(' ')}\` prints`, result.stdout));
@@ -198,12 +199,8 @@ async function playOperator(transferId: string): Promise<void> {
   // A database that does not exist, and a password with one wrong letter.
   await cli(['clients', 'list'], { DATABASE_URL: url.replace(/\/transfer_service$/, '/nothing') });
   await cli(['clients', 'list'], { DATABASE_URL: url.replace('@', 'x@') });
-  await cli(['api'], {
-    ENVIRONMENT: 'sandbox',
-    DATABASE_URL: url,
-    TEMPORAL_ADDRESS: 'x:1',
-    MASTER_KEY: `${secrets['the master key']}AAAA`,
-  });
+  const env = { ENVIRONMENT: 'sandbox', DATABASE_URL: url, TEMPORAL_ADDRESS: 'x:1' };
+  await cli(['api'], { ...env, MASTER_KEY: `${secrets['the master key']}AAAA` }, runCli);
 }
 
 test('no secret appears in a log, a response, a table, a workflow history, a file or a command line', async () => {
