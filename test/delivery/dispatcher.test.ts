@@ -167,7 +167,8 @@ describe('an attempt that fails', () => {
     const { eventId } = await commit();
     const { deliveries } = await dispatchers.settled(eventId);
     expect(deliveries).toMatchObject([{ status: 'succeeded', attempts: [{ number: 1 }, { number: 2 }] }]);
-    expect(performance.now() - begun).toBeLessThan(10_000);
+    // Before the lease has run out.
+    expect(performance.now() - begun).toBeLessThan(28_000);
   });
 
   it('leaves the queue when its next rung is later', async () => {
