@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -7,6 +8,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { LeasedAttempt } from './handover.js';
 import { isFree } from './lease.js';
+import { readWorkflowLoad } from './workflow-load.js';
 
 /**
  * The outbox: a row for each event whose workflow has something to learn, most urgent state first. It is inserted, or its
@@ -163,21 +165,40 @@ select count(*) filter (where not pending)::int as skipped, count(*) filter (whe
 const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
 const BATCH = 500;
+/** Between two warnings, ms. */
+const QUIET = 300_000;
 
 /**
  * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
+ * A warning says how many events come and how many workflows start, since only the operator can change either.
  * @param trail WORKFLOWS_TRAIL, ms
+ * @param temporal undefined while Temporal is unavailable
  */
 export function skipWorkflowsLoop(
   db: Handle,
   trail: number,
+  temporal: () => Client | undefined,
   metrics: Pick<Metrics, 'workflowsSkipped'>,
   log: Log,
 ): Periodic {
+  let skipped = 0;
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  async function warn(): Promise<void> {
+    warnedAt = performance.now();
+    const client = temporal();
+    const load = client && (await readWorkflowLoad(db, client).catch(() => undefined));
+    const rates = load && { events_per_second: load.events, workflow_starts_per_second: load.starts };
+    log.warn(
+      { skipped, ...rates },
+      client
+        ? 'delivered events get no workflow: more come than Temporal starts; set WORKFLOWS=retries-only or give Temporal more cores'
+        : 'delivered events get no workflow: Temporal has been unavailable for WORKFLOWS_TRAIL',
+    );
+    skipped = 0;
+  }
   const loop = new Periodic({
     interval: INTERVAL,
     run: async () => {
-      let skipped = 0;
       let batch: number;
       do {
         const marked = await skipWorkflows(db, trail, BATCH);
@@ -185,7 +206,7 @@ export function skipWorkflowsLoop(
         skipped += marked.skipped;
         batch = marked.skipped + marked.due;
       } while (batch === BATCH && !loop.stopped);
-      if (skipped > 0) log.info({ events: skipped }, 'delivered events are older than WORKFLOWS_TRAIL; no workflow');
+      if (skipped > 0 && performance.now() - warnedAt > QUIET) await warn();
     },
     onFault: reportTo(log, 'skipping the workflows of delivered events failed; next try in 5 s'),
   });

@@ -116,7 +116,7 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     watchdog(database, (at) => dispatcher.found(at), log),
     cancelBacklogs({ db: database, log }),
-    ...(workflows === 'every-event' ? [skipWorkflowsLoop(database, config.workflowsTrail, metrics, log)] : []),
+    ...(workflows === 'every-event' ? [skipWorkflowsLoop(database, config.workflowsTrail, client, metrics, log)] : []),
   ];
 
   return {

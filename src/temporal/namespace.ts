@@ -173,7 +173,11 @@ export async function ensureRetentionSchedule(connection: Connection, namespace:
 const FIX = 'run transfer-service migrate';
 
 /** Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`. */
-export async function temporalFindings(temporal: Config['temporal']): Promise<Finding[]> {
+/** @param further a check of what the service does with Temporal */
+export async function temporalFindings(
+  temporal: Config['temporal'],
+  further?: (client: Client) => Promise<Finding>,
+): Promise<Finding[]> {
   const { namespace } = temporal;
   let connection: Connection;
   try {
@@ -203,6 +207,7 @@ export async function temporalFindings(temporal: Config['temporal']): Promise<Fi
       ),
       finding('search attributes', 'all registered', missing.length > 0 && `missing ${missing.join(', ')}; ${FIX}`),
       scheduleFinding(schedule),
+      ...(further ? [await further(client)] : []),
     ];
   } finally {
     await connection.close();

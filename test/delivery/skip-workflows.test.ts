@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { skipWorkflowsLoop } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
+import { readWorkflowLoad } from '../../src/delivery/workflow-load.js';
+import { newId } from '../../src/platform/ids.js';
+import type { Log } from '../../src/platform/telemetry/log.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { makeOne } from '../support/attempt.js';
 import type { CommittedEvent } from '../support/committed-event.js';
@@ -12,9 +15,9 @@ import { attemptedEvent, useStarters } from '../support/workflow-starter.js';
 const its = useStarters();
 
 /** One pass over what is older than 1 ms. @returns the number that it counted */
-async function skipAll(): Promise<number> {
+async function skipAll(log: Log = silentLog): Promise<number> {
   const metrics = createMetrics();
-  const skipping = skipWorkflowsLoop(its.db, 1, metrics, silentLog);
+  const skipping = skipWorkflowsLoop(its.db, 1, () => its.temporal.client, metrics, log);
   skipping.request();
   await waitFor(
     'the delivered events',
@@ -41,6 +44,34 @@ describe('SkipWorkflows', () => {
     await its.starters.done(failed);
     expect((await describeWorkflow(failed.eventId)).status.name).toBe('RUNNING');
     for (const { eventId } of delivered) await expect(describeWorkflow(eventId)).rejects.toThrow(/not found/i);
+  });
+
+  it('warns once with the rates of events and of workflow starts, and names the setting', async () => {
+    const lines: { fields: Record<string, number>; line: string }[] = [];
+    const warn = (fields: Record<string, number>, line: string) => void lines.push({ fields, line });
+    await backlog();
+    await skipAll(Object.assign(Object.create(silentLog), { warn }) as Log);
+    expect(lines).toEqual([
+      {
+        fields: { skipped: 3, events_per_second: expect.any(Number), workflow_starts_per_second: expect.any(Number) },
+        line: expect.stringContaining('WORKFLOWS=retries-only'),
+      },
+    ]);
+    expect(lines[0]?.fields.events_per_second).toBeGreaterThan(0);
+  });
+
+  it('is near once a delivered event has waited for a minute', async () => {
+    const isBehind = async () => (await readWorkflowLoad(its.db, its.temporal.client)).isBehind;
+    const add = (state: string, age: number) =>
+      its.db.query(
+        `insert into outbox (event_id, client_id, state) values ($1::uuid, gen_random_uuid(), $2::outbox_state)`,
+        [newId(Date.now() - age), state],
+      );
+    await add('start', 120_000);
+    await add('delivered', 30_000);
+    expect(await isBehind()).toBe(false);
+    await add('delivered', 90_000);
+    expect(await isBehind()).toBe(true);
   });
 
   it('leaves a delivery that can be retried manually, and the retry gets a workflow', async () => {

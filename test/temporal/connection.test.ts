@@ -90,10 +90,11 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
     const kept = { ...TLS, TEMPORAL_RETENTION: '7d' };
     const { stdout } = await runCommand(['doctor', '--json'], cliEnv(kept));
     const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean; detail: string }[] };
-    expect(checks.filter(({ check }) => /Temporal|namespace|search/.test(check))).toEqual([
+    expect(checks.filter(({ check }) => /Temporal|namespace|search|workflows/.test(check))).toEqual([
       { check: 'Temporal', ok: true, detail: address },
       { check: 'namespace', ok: true, detail: `${namespace}, keeps ended workflows for 7d` },
       { check: 'search attributes', ok: true, detail: 'all registered' },
+      { check: 'workflows', ok: true, detail: '0 events/s, 0 workflow starts/s in the last minute' },
     ]);
     expect(await runCommand(['deliveries', 'lost', '--since', '1h'], cliEnv(TLS))).toMatchObject({
       code: 0,

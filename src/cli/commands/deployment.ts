@@ -1,3 +1,5 @@
+import type { Client } from '@temporalio/client';
+import { readWorkflowLoad } from '../../delivery/workflow-load.js';
 import { type Config, loadConfig, temporalAt } from '../../platform/config/config.js';
 import { ConfigError } from '../../platform/config/config-error.js';
 import { unknownSettings } from '../../platform/config/environment.js';
@@ -91,11 +93,31 @@ async function examine(): Promise<Finding[]> {
 }
 
 /** While the embedded stack's Temporal starts, its namespace cannot be checked. */
-async function temporalFindings({ temporal }: Config): Promise<Finding[]> {
+async function temporalFindings(config: Config): Promise<Finding[]> {
   const start = await embeddedTemporalStart();
   if (start?.failed) return [finding('Temporal', '', start.line)];
   if (start) return [warning('Temporal', `starting: ${start.line}`)];
-  return (await import('../../temporal/namespace.js')).temporalFindings(temporal);
+  const every = config.workflows === 'every-event' ? (client: Client) => workflowsFinding(config, client) : undefined;
+  return (await import('../../temporal/namespace.js')).temporalFindings(config.temporal, every);
+}
+
+/** With a workflow for every event, load may exceed what Temporal starts. */
+async function workflowsFinding(config: Config, client: Client): Promise<Finding> {
+  const check = 'workflows';
+  const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 1 });
+  try {
+    const { events, starts, isBehind } = await readWorkflowLoad(database, client);
+    const rates = `${events} events/s, ${starts} workflow starts/s in the last minute`;
+    if (!isBehind) return finding(check, rates);
+    return warning(
+      check,
+      `${rates}, and delivered events wait: set WORKFLOWS=retries-only, or give Temporal more cores, if this load lasts`,
+    );
+  } catch (error) {
+    return warning(check, `could not be counted: ${oneLine(error)}`);
+  } finally {
+    await database.close();
+  }
 }
 
 const warning = (check: string, detail: string): Finding => ({ check, ok: true, warning: true, detail });
