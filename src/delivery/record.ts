@@ -22,9 +22,6 @@ export interface RecordedAttempt {
   /** Of the attempt; higher than the one that was made if another worker's attempt has that number. */
   number: number;
   status: DeliveryStatus;
-  reason: string | null;
-  /** ISO 8601; null: the delivery has ended. */
-  nextAttemptAt: string | null;
   /** The next attempt is due at once, and leased to this process until `leasedUntil`. */
   next: Trigger | null;
   leasedUntil: string | null;
@@ -150,7 +147,7 @@ with input as (
     finished_at = case when j.succeeds or j.fails then now() else d.finished_at end
     from judged j
    where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
-  returning d.id, d.event_id, d.client_id, d.endpoint_id, d.status, d.reason, d.next_attempt_at, d.asleep, d.recovered,
+  returning d.id, d.event_id, d.client_id, d.endpoint_id, d.status, d.next_attempt_at, d.asleep, d.recovered,
             j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken as unknown_to_workflow, j.line = 'late' as awaited_by_workflow
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
@@ -182,8 +179,7 @@ with input as (
   select event_id, client_id, state from learns where state is not null order by event_id
   on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
 )
-select u.id as "deliveryId", u.recorded_as as number, u.status::text, u.reason,
-       to_char(u.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
+select u.id as "deliveryId", u.recorded_as as number, u.status::text,
        n.trigger as next, to_json(n.lease_until)#>>'{}' as "leasedUntil"
   from updated u left join next n on n.delivery_id = u.id`;
 

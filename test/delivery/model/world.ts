@@ -492,7 +492,7 @@ export class World {
       const row = recorded.find(({ deliveryId }) => deliveryId === made.job.deliveryId);
       await this.#recordedAs(made, row, next[i]);
       const d = this.model.deliveries.get(made.job.deliveryId);
-      if (row) expect([row.number, row.status, toTime(row.nextAttemptAt)]).toEqual([d?.count, d?.status, d?.nextAt]);
+      if (row) expect([row.number, row.status]).toEqual([d?.count, d?.status]);
     }
     await this.#disableGone(distinct);
     return true;
