@@ -21,7 +21,7 @@ let deliverEvents: Awaited<ReturnType<typeof startDeliverEvents>>;
 beforeAll(async () => {
   env = await startTimeSkipping();
   deliverEvents = await startDeliverEvents(env);
-}, 120_000);
+});
 afterAll(async () => {
   await deliverEvents?.stop();
   await env?.teardown();
