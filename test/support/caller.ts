@@ -22,7 +22,11 @@ export async function caller(
   { client_id, client_secret }: { client_id: string; client_secret: string },
 ): Promise<Caller> {
   const form = { client_id, client_secret, audience: at.base_url, grant_type: 'client_credentials' };
-  const { body, status } = await send('POST', `${at.auth_url}/oauth/token`, form);
+  // On a busy machine a service that has just begun may not reach Postgres in time.
+  const { body, status } = await waitFor('a token', async () => {
+    const response = await send('POST', `${at.auth_url}/oauth/token`, form);
+    return response.status !== 503 && response;
+  });
   if (status !== 200) throw new Error(`no token: ${status} ${JSON.stringify(body)}`);
   const authorization = `Bearer ${body.access_token}`;
   return (method, path, json, headers) =>

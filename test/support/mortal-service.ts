@@ -5,7 +5,7 @@ import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
 import { startReceiver } from '../crash/receiver.js';
 import { inProgress, readRecord } from '../crash/record.js';
-import { accepted, caller, must } from './caller.js';
+import { accepted, caller } from './caller.js';
 import { createDeployment } from './deployment.js';
 import { makeItLongAgo } from './long-ago.js';
 import { type MortalRole, startMortalRole } from './role-process.js';
@@ -35,9 +35,10 @@ export async function startMortalService() {
   const [credentials] = await Promise.all([deployment.createCredentials(), begin()]);
   const client = await caller(at, credentials);
   const inbox = { url: `${receiver.url}/in`, secret: SECRET };
-  const webhookId: string = (await must(client('POST', '/webhook-endpoints', inbox))).webhookId;
+  // On a busy machine a service that has just begun may not reach Postgres in time.
+  const webhookId: string = (await accepted(() => client('POST', '/webhook-endpoints', inbox))).webhookId;
 
-  const makeTransfer = async () => (await must(client('POST', '/transfers', transferRequest()))).id as string;
+  const makeTransfer = async () => (await accepted(() => client('POST', '/transfers', transferRequest()))).id as string;
   const change = (id: string, headers?: Record<string, string>) =>
     client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }, headers);
   const arrivalsOf = (transfer: string) => receiver.arrivals.filter((arrival) => arrival.transfer === transfer);
