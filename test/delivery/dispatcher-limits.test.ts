@@ -259,7 +259,7 @@ describe('an attempt that waits', () => {
     await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
     await change(first.deliveries[0]!.endpointId);
     // An attempt of this moment is sent without another look.
-    runAhead(20);
+    runAhead(60);
     release();
     const { deliveries, outbox } = await dispatchers.settled(second.eventId);
     expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
