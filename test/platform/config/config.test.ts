@@ -21,7 +21,7 @@ describe('the configuration', () => {
       endpointConcurrency: 10,
       workerConcurrency: 150,
       clientConcurrency: 60,
-      clientPools: 1_000,
+      clientPools: 10_000,
       maxEndpoints: 20,
       retention: 7_776_000_000,
       metrics: undefined,
