@@ -273,8 +273,8 @@ export const settings = {
   ),
   WORKER_CONCURRENCY: setting(
     count(1, 10_000),
-    'Concurrent attempts in one worker. Each takes a socket and a few KB, and a receiver that hangs holds it for 15 s.',
-    '150',
+    'Concurrent attempts in one worker. Each takes a socket and 24 KB, and a receiver that hangs holds it for 15 s.',
+    '1000',
   ),
   CLIENT_CONCURRENCY: setting(
     count(1, 10_000),

@@ -19,7 +19,7 @@ describe('the configuration', () => {
       receivers: { allowPrivate: false, blocked: [] },
       rateLimit: 100,
       endpointConcurrency: 10,
-      workerConcurrency: 150,
+      workerConcurrency: 1_000,
       clientConcurrency: 60,
       clientPools: 10_000,
       maxEndpoints: 20,
