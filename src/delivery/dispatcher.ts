@@ -416,10 +416,11 @@ export class Dispatcher implements Handover {
     return true;
   }
 
-  /** Leases what this process has room for. A scan takes turns with it, so that neither holds up the other. */
+  /** Leases what this process has room for. A scan takes turns with it, so that neither holds up the other, failing or not. */
   async #lease(): Promise<void> {
     while (!this.#stopped) {
-      if (this.#scan.isDue) await this.#scanLines();
+      let fault: { error: unknown } | undefined;
+      if (this.#scan.isDue) await this.#scanLines().catch((error) => (fault = { error }));
       const rest = this.#nextAt - performance.now();
       if (rest > 0) await sleep(rest);
       const refilled = this.options.slots.room > 0 ? [...this.#more.values()].filter((at) => this.#hasRoom(at)) : [];
@@ -427,6 +428,7 @@ export class Dispatcher implements Handover {
         const { leased, asked } = await this.#leaseOf(refilled);
         if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
       } else if (!this.#scan.isDue) return;
+      if (fault) throw fault.error;
     }
   }
 
@@ -446,7 +448,10 @@ export class Dispatcher implements Handover {
     });
     const request = { token, allowances, limit: Math.min(BATCH, slots.room) };
     const leased = await this.#take(async () => {
-      const rows = await leaseOfEndpoints(db, request);
+      const rows = await leaseOfEndpoints(db, request).catch((error) => {
+        this.#rememberLines(some);
+        throw error;
+      });
       this.#rememberLines(rows.length === request.limit ? some : withMore(rows, request));
       return rows;
     });

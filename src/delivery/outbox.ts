@@ -96,7 +96,7 @@ with recursive clients as (
    where c.position < $1::int
 ), free as materialized (
   select w.event_id
-    from (select client_id, ceil($1::numeric / count(*) over ()) as share from clients) c
+    from (select client_id, $1::int / count(*) over () as share from clients) c
    cross join lateral (
       select o.event_id from outbox o
        where o.client_id = c.client_id and ${isFree('o.lease_until')}
@@ -156,7 +156,7 @@ with recursive clients as (
    where o.event_id = any(array(select event_id from candidates)) and o.state = 'delivered' and ${isFree('o.lease_until')}
      for update of o skip locked
 ), due as (
-  update outbox set state = 'start' where event_id = any(array(select event_id from free where pending))
+  update outbox set state = 'start', lease_until = null where event_id = any(array(select event_id from free where pending))
 ), skipped as (
   delete from outbox where event_id = any(array(select event_id from free where not pending))
 )

@@ -37,7 +37,7 @@ export const IDLE_FOR_START = 10;
 const REST = 250;
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
-/** A delivered event waits this long for the first attempt of a sibling delivery, s. The record of it ends the wait. */
+/** A delivered event waits this long for the first attempt of a sibling delivery, s. What the record of it tells ends the wait. */
 const SIBLING = 20;
 
 export interface WorkflowStarterOptions {
@@ -69,9 +69,9 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
   /** The client after which the next batch begins. */
   let after: string | null = null;
 
-  /** Goes on until a lap over all clients starts nothing: the rest is leased by other workers, or waits for siblings. */
+  /** Goes on until a lap over all clients finds nothing: the rest is leased by other workers, or waits for siblings. */
   async function startAll(): Promise<void> {
-    let done = 0;
+    let found = 0;
     while (!loop.stopped && temporal()) {
       used = Math.max(used, idleTime() - BATCH * IDLE_FOR_START);
       const affordable = Math.floor((idleTime() - used) / IDLE_FOR_START);
@@ -79,16 +79,16 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
         await loop.pause(REST);
         continue;
       }
-      if (after === null) done = 0;
+      if (after === null) found = 0;
       const { events, last } = await leaseEvents(db, Math.min(size, affordable), after);
       after = last;
-      if (events.length > 0) done += await startBatch(events);
-      if (last === null && done === 0) return;
+      found += events.length;
+      if (events.length > 0) await startBatch(events);
+      if (last === null && found === 0) return;
     }
   }
 
-  /** @returns the number of events that have left the outbox */
-  async function startBatch(events: readonly LeasedEvent[]): Promise<number> {
+  async function startBatch(events: readonly LeasedEvent[]): Promise<void> {
     const starts = await readStarts(db, events);
     const early = starts.filter(({ event, isQueued }) => event.state === 'delivered' && isQueued);
     const started = starts.filter((start) => !early.includes(start));
@@ -109,7 +109,6 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
     const isOverloaded = faults.some((fault) => !isRefusedInput(fault));
     size = isOverloaded ? Math.ceil(size / 2) : Math.min(BATCH, size + 1);
     if (isOverloaded && done.length === 0) await loop.pause(RETRY_AFTER * 1_000);
-    return done.length;
   }
 
   /** @returns the fault; undefined: the workflow knows the event's state, or none is needed */

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Dispatcher } from '../../src/delivery/dispatcher.js';
 import type { QueuedAt } from '../../src/delivery/handover.js';
 import { Recorder } from '../../src/delivery/record.js';
+import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
@@ -552,4 +553,22 @@ it('leases nothing for a client without an endpoint, and makes its event due for
   const event = await commit({ clientId: await makeClient(db), endpoints: 0 });
   expect(event.deliveries).toEqual([]);
   expect(await dispatchers.readEvent(event.eventId)).toMatchObject({ outbox: 'delivered' });
+});
+
+it('regression: leases of an endpoint that has attempts although every scan fails', async () => {
+  const failing: Handle = Object.create(db, {
+    query: {
+      value: async (text: string, values: unknown[]) => {
+        if (isScan(text)) throw new Error('canceling statement due to statement timeout');
+        return db.query(text, values);
+      },
+    },
+  });
+  const sender = fakeSender();
+  const { dispatcher } = dispatchers.open(sender, { db: failing });
+  dispatcher.start();
+  const { eventId, clientId, deliveries } = await commitEvent(db);
+  dispatcher.expect({ clientId, endpointId: deliveries[0]!.endpointId, maxConcurrency: null });
+  await dispatchers.settled(eventId);
+  expect(sender.sent).toHaveLength(1);
 });

@@ -73,6 +73,11 @@ describe('events that wait in the outbox', () => {
     expect([second.events.map(({ clientId }) => clientId), second.last]).toEqual([[three, three], null]);
   });
 
+  it('regression: are leased from every client, if there are nearly as many clients as the batch has events', async () => {
+    await eventsOfEach('start', 2);
+    expect(new Set((await lease(4)).map(({ clientId }) => clientId)).size).toBe(3);
+  });
+
   it('are leased while another worker leases the oldest ones at the same moment', async () => {
     const ids = [];
     for (let ago = 4; ago > 0; ago--) ids.push(await eventOf(clientIds[0]!, 'start', ago * MINUTE));
