@@ -26,7 +26,9 @@ export interface ConsoleService {
 
 /** @param extra further settings of the service, such as `DELIVERY_RETRY_DELAYS` */
 export async function startConsoleService(extra: Record<string, string> = {}): Promise<ConsoleService> {
-  const [database, temporal, port] = await Promise.all([createTestDatabase(), createTestNamespace(), freePort()]);
+  const [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  // Last, since any connection of another process may take it until the service listens.
+  const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const env = {
     ENVIRONMENT: 'sandbox',

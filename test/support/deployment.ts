@@ -13,7 +13,9 @@ export type Deployment = Awaited<ReturnType<typeof createDeployment>>;
  * @param more settings beside those that every such test needs
  */
 export async function createDeployment(more: Record<string, string> = {}) {
-  const [database, temporal, port] = await Promise.all([createTestDatabase(), createTestNamespace(), freePort()]);
+  const [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
+  // Last, since any connection of another process may take it until the service listens.
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const at = { auth_url: url, base_url: url };
   const env: Record<string, string> = {
