@@ -11,9 +11,9 @@ import { isFree } from './lease.js';
 import { readWorkflowLoad } from './workflow-load.js';
 
 /**
- * The outbox: a row for each event whose workflow has something to learn, most urgent state first. It is inserted, or its
- * state is raised, by what changes the event's deliveries (`tellWorkflows`), and deleted when the workflow knows. That
- * clears the lease of the row, so that a process which has read the event before does not delete it.
+ * The outbox: a row for each event whose workflow has something to learn. What changes the event's deliveries inserts the
+ * row or raises its state (`tellWorkflows`); the workflow starter deletes it. Raising clears the lease of the row, so that
+ * a starter which has read the event before does not delete it.
  */
 export type DueState = 'again' | 'start' | 'delivered';
 
@@ -42,8 +42,8 @@ export const tellWorkflows = (source: string) => `told as (
 
 /**
  * Leases up to `limit` events, from at most `limit` clients that follow the client `after`: in turn across clients, the most
- * urgent and then the oldest of each client first. A loose index scan finds the clients, so that one client's backlog of a million
- * events costs the others nothing.
+ * urgent and then the oldest of each client first. A loose index scan finds the clients, so that one client's backlog of a
+ * million events costs the others nothing.
  * @returns `last`: the client after which to go on; null: no further client follows
  */
 export async function leaseEvents(
@@ -169,7 +169,8 @@ const BATCH = 500;
 const QUIET = 300_000;
 
 /**
- * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
+ * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while
+ * Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
  * A warning says how many events come and how many workflows start, since only the operator can change either.
  * @param trail WORKFLOWS_TRAIL, ms
  * @param temporal undefined while Temporal is unavailable

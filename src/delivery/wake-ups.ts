@@ -104,9 +104,9 @@ export interface WakeUpReceiver {
 }
 
 /**
- * Receives notifications. Of the workers with slots of an endpoint one is woken first and a second one a little later:
- * workers that lease at the same moment compete for the same rows, and each that finds none has read the queue in vain. If
- * neither leases them, the next scan wakes all.
+ * Receives notifications. Of the workers with slots of an endpoint, one is woken first and a second one a little later. All
+ * at once, they would compete for the same rows, and most would read the queue for nothing. If neither of the two leases the
+ * rows, the next scan wakes all.
  */
 export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpReceiver) {
   let later: NodeJS.Timeout | undefined;

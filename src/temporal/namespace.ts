@@ -172,8 +172,10 @@ export async function ensureRetentionSchedule(connection: Connection, namespace:
 
 const FIX = 'run transfer-service migrate';
 
-/** Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`. */
-/** @param further a check of what the service does with Temporal */
+/**
+ * Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`.
+ * @param further a check of what the service does with Temporal
+ */
 export async function temporalFindings(
   temporal: Config['temporal'],
   further?: (client: Client) => Promise<Finding>,

@@ -363,7 +363,7 @@ describe('attempts in the queue', () => {
     expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
 
-  it('that have waited are told to the other workers, each poll', async () => {
+  it('are named to the other workers at each poll, once they have waited', async () => {
     const [toAll, workers] = [[] as QueuedAt[], { count: 2, of: () => 0 }];
     const wakeUps = { send: () => undefined, sendToAll: (at: readonly QueuedAt[]) => void toAll.push(...at) };
     const { dispatcher } = dispatchers.open(fakeSender(), { wakeUps, workers });

@@ -97,7 +97,7 @@ describe('notifying workers of attempts', () => {
     await handover.flush();
   });
 
-  // Every worker with a slot read the queue for each notification: with twenty, nine in vain.
+  // Every worker with a slot read the queue for each notification. With twenty workers, nine found nothing.
   it('wakes one worker at once, a second one later, in case that one is dead, and no other', async () => {
     const numbers: number[] = [];
     const second = (number: number) => {
