@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type Actor, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import type { Client, ClientSecret, Prisma } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';
 import { isId, newId } from '../platform/ids.js';
-import { isNetwork } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES, hasOperatorScope, OPERATOR_SCOPES, SCOPES } from './caller.js';
@@ -24,14 +24,9 @@ export interface NewClient {
   maxEndpoints?: number | null | undefined;
 }
 
-/**
- * Makes a client with its first secret. The secret is readable only in this result.
- * @throws Refusal invalid_request, with every validation error in name, scopes and networks
- */
+/** Makes a client with its first secret. The secret is readable only in this result. The caller has checked the values. */
 export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
-  const networks = wanted.networks ?? [];
-  refuseInvalid({ name: wanted.name, scopes, networks });
   const { secretId, clientSecret, hash } = makeClientSecret();
   return atomically(db, async (tx) => {
     const client = await tx.prisma.client.create({
@@ -39,7 +34,7 @@ export async function createClient(db: Handle, actor: Actor, wanted: NewClient) 
         id: newId(),
         name: wanted.name,
         scopes: SCOPES.filter((scope) => scopes.includes(scope)),
-        networks: [...new Set(networks)],
+        networks: [...new Set(wanted.networks)],
         rateLimit: wanted.rateLimit ?? null,
         maxEndpoints: wanted.maxEndpoints ?? null,
         secrets: { create: { id: secretId, hash } },
@@ -126,52 +121,35 @@ export function revokeClient(db: Handle, actor: Actor, clientId: string): Promis
   });
 }
 
+/** What is undefined does not change; a limit that is null becomes that of the deployment. */
+export type ClientChange = {
+  [Field in 'name' | 'networks' | 'rateLimit' | 'maxEndpoints']?: NewClient[Field] | undefined;
+};
+
+/** The audit entries of a change, and the values that they compare. */
+const CHANGES = [
+  ['clients.rename', ({ name }: Client) => name],
+  ['clients.allow', ({ networks }: Client) => networks],
+  ['clients.set-limits', (client: Client) => limitsOf(client)],
+] as const;
+
 /**
- * Replaces the list of networks that the client may call from (empty: any address). The list applies to live tokens
- * within 5 s.
- * @throws Refusal not_found | invalid_request
+ * Changes a client's name, networks (an empty list: any address) and limits, in force within 5 s in every process, also
+ * for live tokens.
+ * @throws Refusal not_found
  */
-export async function allowNetworks(
-  db: Handle,
-  actor: Actor,
-  clientId: string,
-  networks: readonly string[],
-): Promise<Client> {
-  refuseInvalid({ networks });
+export function changeClient(db: Handle, actor: Actor, clientId: string, change: ClientChange): Promise<Client> {
   return atomically(db, async (tx) => {
     const before = await lockClient(tx, clientId);
-    const { networks: from } = before;
-    const to = [...new Set(networks)];
-    if (to.join() === from.join()) return before;
-    await recordAudit(tx, { actor, action: 'clients.allow', target: clientId, details: { from, to } });
-    return tx.prisma.client.update({ where: { id: clientId }, data: { networks: to } });
-  });
-}
-
-/** Renames a client. @throws Refusal not_found | invalid_request */
-export async function renameClient(db: Handle, actor: Actor, clientId: string, name: string): Promise<Client> {
-  refuseInvalid({ name });
-  return atomically(db, async (tx) => {
-    const before = await lockClient(tx, clientId);
-    if (before.name === name) return before;
-    const details = { from: before.name, to: name };
-    await recordAudit(tx, { actor, action: 'clients.rename', target: clientId, details });
-    return tx.prisma.client.update({ where: { id: clientId }, data: { name } });
-  });
-}
-
-/** What is undefined does not change; null: the value of the deployment. */
-export type ClientLimits = Pick<NewClient, 'rateLimit' | 'maxEndpoints'>;
-
-/** Changes limits of a client's own, in force within 5 s in every process. @throws Refusal not_found */
-export async function setLimits(db: Handle, actor: Actor, clientId: string, limits: ClientLimits): Promise<Client> {
-  return atomically(db, async (tx) => {
-    const before = await lockClient(tx, clientId);
-    const { rateLimit = before.rateLimit, maxEndpoints = before.maxEndpoints } = limits;
-    if (rateLimit === before.rateLimit && maxEndpoints === before.maxEndpoints) return before;
-    const details = { from: limitsOf(before), to: limitsOf({ rateLimit, maxEndpoints }) };
-    await recordAudit(tx, { actor, action: 'clients.set-limits', target: clientId, details });
-    return tx.prisma.client.update({ where: { id: clientId }, data: { rateLimit, maxEndpoints } });
+    const { name = before.name, networks = before.networks } = change;
+    const { rateLimit = before.rateLimit, maxEndpoints = before.maxEndpoints } = change;
+    const data = { name, networks: [...new Set(networks)], rateLimit, maxEndpoints };
+    for (const [action, read] of CHANGES) {
+      const [from, to] = [read(before), read({ ...before, ...data })];
+      if (isDeepStrictEqual(from, to)) continue;
+      await recordAudit(tx, { actor, action, target: clientId, details: { from, to } });
+    }
+    return tx.prisma.client.update({ where: { id: clientId }, data });
   });
 }
 
@@ -316,24 +294,6 @@ function noSecret(): Refusal {
 
 function noClient(): Refusal {
   return new Refusal('not_found', 'There is no such client.');
-}
-
-/** @throws Refusal invalid_request that names every invalid value */
-function refuseInvalid({ name, scopes = [], networks = [] }: Partial<NewClient>): void {
-  const faults = [
-    ...(name === undefined || isName(name) ? [] : ['The name must be 1 to 255 characters.']),
-    ...scopes
-      .filter((one) => !(SCOPES as readonly string[]).includes(one))
-      .map((one) => `${one} is not a scope; the scopes are ${SCOPES.join(', ')}.`),
-    ...networks
-      .filter((one) => !isNetwork(one))
-      .map((one) => `${one} is not a network; give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.`),
-  ];
-  if (faults.length > 0) throw new Refusal('invalid_request', faults.join(' '));
-}
-
-function isName(name: string): boolean {
-  return name.trim() !== '' && [...name].length <= 255 && !name.includes('\0') && !/\p{Surrogate}/u.test(name);
 }
 
 const SECRET_BYTES = 32;

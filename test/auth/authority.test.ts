@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { type Authority, SecretExpired, type VerifiedClient } from '../../src/auth/authority.js';
-import { allowNetworks, createClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
+import { changeClient, createClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import {
@@ -70,7 +70,7 @@ describe('rejects a live token within 5 s after', () => {
     [
       'its network was removed',
       'network_not_allowed',
-      (clientId) => allowNetworks(database, OPERATOR, clientId, ['10.0.0.0/8']),
+      (clientId) => changeClient(database, OPERATOR, clientId, { networks: ['10.0.0.0/8'] }),
     ],
     [
       'its secret was revoked by a rotation',

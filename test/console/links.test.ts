@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { allowNetworks, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
+import { changeClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
 import { makeOperatorLink } from '../../src/auth/console-sessions.js';
 import { revokeSigningKey } from '../../src/auth/signing-keys.js';
 import { startApi, type TestApi } from '../support/api.js';
@@ -195,7 +195,7 @@ describe('a link', () => {
   test("works only from its client's networks, and still works after a rejection", async () => {
     const credentials = await auth.client();
     const { path, code } = await makeLink(credentials);
-    await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['203.0.113.0/24']);
+    await changeClient(auth.database, OPERATOR, credentials.client_id, { networks: ['203.0.113.0/24'] });
     expect((await browser().post(path, { code }, { 'X-Forwarded-For': '198.51.100.1' })).status).toBe(403);
     expect((await browser().post(path, { code }, { 'X-Forwarded-For': '203.0.113.1' })).status).toBe(303);
   });

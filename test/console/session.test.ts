@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { allowNetworks, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
+import { changeClient, revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
 import { startApi } from '../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
@@ -187,9 +187,9 @@ describe('a session', () => {
     expect([outside.status, browser.cookie]).toEqual([403, undefined]);
     expect((await browser.post('/console/sign-in', credentials, from('203.0.113.7'))).status).toBe(303);
     expect((await browser.get('/console', from('203.0.113.9'))).status).toBe(200);
-    await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['198.51.100.0/24']);
+    await changeClient(auth.database, OPERATOR, credentials.client_id, { networks: ['198.51.100.0/24'] });
     expect((await browser.get('/console', from('203.0.113.9'))).status).toBe(403);
-    await allowNetworks(auth.database, OPERATOR, credentials.client_id, []);
+    await changeClient(auth.database, OPERATOR, credentials.client_id, { networks: [] });
     expect((await browser.get('/console', from('203.0.113.9'))).status).toBe(303);
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { allowNetworks } from '../../src/auth/clients.js';
+import { changeClient } from '../../src/auth/clients.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import type { Reply } from '../support/documented.js';
 import { OPERATOR } from '../support/factories.js';
@@ -98,7 +98,7 @@ describe('from outside the allowed networks', () => {
 
 it('a removed network is rejected after the next look-up', async () => {
   const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
-  await allowNetworks(auth.database, OPERATOR, credentials.client_id, ['10.0.0.0/8']);
+  await changeClient(auth.database, OPERATOR, credentials.client_id, { networks: ['10.0.0.0/8'] });
   const { status, body } = await auth.token(credentials, HERE);
   expect([status, body.error]).toEqual([403, 'access_denied']);
 });

@@ -169,7 +169,7 @@ const revokeSecret = onDatabase(async ({ database, actor }, id: string, secretId
 });
 
 const allow = onDatabase(async ({ database, actor }, id: string, networks: string[] | undefined) =>
-  resultOf(await auth.allowNetworks(database, actor, id, networks ?? [])),
+  resultOf(await auth.changeClient(database, actor, id, { networks: networks ?? [] })),
 );
 
 /** `default`: the value of the deployment. */
@@ -178,7 +178,7 @@ const limitFrom = (own: Own | undefined) => (own === 'default' ? null : own);
 
 const setLimits = onDatabase(async ({ database, actor }, id: string, options: { rate?: Own; endpoints?: Own }) => {
   const limits = { rateLimit: limitFrom(options.rate), maxEndpoints: limitFrom(options.endpoints) };
-  return resultOf(await auth.setLimits(database, actor, id, limits));
+  return resultOf(await auth.changeClient(database, actor, id, limits));
 });
 
 const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {

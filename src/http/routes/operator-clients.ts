@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { byOf, type Caller } from '../../auth/caller.js';
 import {
-  allowNetworks,
+  changeClient,
   createClient,
   listOrdinaryClients,
-  renameClient,
   revokeClient,
   revokeSecret,
   rotateSecret,
-  setLimits,
   showOrdinaryClient,
 } from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
@@ -95,12 +93,9 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       body: operatorClientPatch,
       response,
       async handle({ caller, params: { id }, body, db }) {
-        const actor = actorOf(caller);
-        const { name, networks, rate_limit: rateLimit, max_endpoints: maxEndpoints } = body;
+        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, ...others } = body;
         await showOrdinaryClient(db, id);
-        if (name !== undefined) await renameClient(db, actor, id, name);
-        if (networks !== undefined) await allowNetworks(db, actor, id, networks);
-        await setLimits(db, actor, id, { rateLimit, maxEndpoints });
+        await changeClient(db, actorOf(caller), id, { ...others, rateLimit, maxEndpoints });
         return presentOperatorClient(await showOrdinaryClient(db, id));
       },
     }),

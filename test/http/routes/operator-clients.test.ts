@@ -105,6 +105,8 @@ describe('/operator/clients', () => {
     [{ name: '' }, '/name'],
     [{ name: ' ' }, '/name'],
     [{ name: 'x'.repeat(256) }, '/name'],
+    [{ name: 'a\0b' }, '/name'],
+    [{ name: '\ud800' }, '/name'],
     [{ name: null }, '/name'],
     [{ networks: null }, '/networks'],
     [{ networks: ['10.0.0.0/33'] }, '/networks/0'],
