@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAppended } from '../src/delivery/committed-until.js';
 import type { QueuedAt } from '../src/delivery/handover.js';
-import { countRunning, untilAppended } from '../src/delivery/recoveries.js';
+import { countRunning } from '../src/delivery/recoveries.js';
 import { endRecovery, queueNext, recoveryOf } from '../src/delivery/recovery-progress.js';
 import { keepStarted } from '../src/delivery/workflow-starts.js';
 import type { Handle } from '../src/platform/database/database.js';

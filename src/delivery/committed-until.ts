@@ -34,14 +34,31 @@ export class CommittedUntil {
   async #read(db: Pick<Handle, 'query'>): Promise<number> {
     const { at, open } = await readOpen(db);
     let left = open;
-    for (let readings = 1; at - oldest(left, at) > FRESH && readings < MOST_READINGS; readings++) {
-      await sleep(PAUSE);
-      const stillOpen = new Set((await readOpen(db)).open.map(({ id }) => id));
-      left = left.filter(({ id }) => stillOpen.has(id));
-    }
+    for (let readings = 1; at - oldest(left, at) > FRESH && readings < MOST_READINGS; readings++)
+      left = await stillOpen(db, left);
     this.#until = Math.max(this.#until, oldest(left, at));
     return this.#until;
   }
+}
+
+/** The longest time limit of a transaction of the service (server-settings.ts), ms. */
+const LONGEST = 30_000;
+
+/**
+ * Waits until the statements that are appending events now have committed. Such a statement may have read an endpoint
+ * before it was enabled: its event is missing, and is not visible yet. A statement that begins later sees the endpoint
+ * enabled, and makes the delivery itself.
+ */
+export async function untilAppended(db: Pick<Handle, 'query'>): Promise<void> {
+  let { open } = await readOpen(db);
+  for (let waited = 0; open.length > 0 && waited < LONGEST; waited += PAUSE) open = await stillOpen(db, open);
+}
+
+/** Which of these transactions are open a moment later. */
+async function stillOpen(db: Pick<Handle, 'query'>, before: readonly Transaction[]): Promise<Transaction[]> {
+  await sleep(PAUSE);
+  const ids = new Set((await readOpen(db)).open.map(({ id }) => id));
+  return before.filter(({ id }) => ids.has(id));
 }
 
 const oldest = (open: readonly Transaction[], at: number): number =>

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ladderToText } from '../../workflows/ladder.js';
 import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
@@ -175,8 +174,8 @@ with candidates as materialized (
 ), ${queueLate('reset', 'now()', `'recover'`)}, ${wakeWorkflows('reset')}
 select id from candidates order by id`;
 
-/** Deliveries that a batch made, and the event after which the next one starts; null: it was the last. */
-export type MissingBatch = { made: number; after: string | null };
+/** Deliveries that a batch queued, and the delivery or event after which the next one starts; null: it was the last. */
+export type QueuedPart = { recovered: number; after: string | null };
 
 /**
  * Makes the deliveries of the next events that have none for the endpoint. They are queued like recovered ones.
@@ -185,8 +184,8 @@ export type MissingBatch = { made: number; after: string | null };
  * gets one from its producer. The id of a delivery made here is made of the event's time and a hash of event and
  * endpoint, so that two calls at once make it once.
  */
-export function deliverMissing(db: Handle, part: RecoveryPart): Promise<MissingBatch> {
-  return rowOf<MissingBatch>(db, DELIVER_MISSING, [...valuesOf(part), LOOKED_AT]);
+export function deliverMissing(db: Handle, part: RecoveryPart): Promise<QueuedPart> {
+  return rowOf<QueuedPart>(db, DELIVER_MISSING, [...valuesOf(part), LOOKED_AT]);
 }
 
 const HASH = `sha256(convert_to(l.id || ' ' || $1::uuid, 'UTF8'))`;
@@ -212,32 +211,7 @@ with due as materialized (
   on conflict (id) do nothing
   returning id, event_id, endpoint_id, client_id
 ), ${queueLate('made', 'now()', `'recover'`)}, ${wakeWorkflows('made')}
-select (select count(*)::int from made) as made,
+select (select count(*)::int from made) as recovered,
        case when (select count(*) from due) = $6::int then (select max(event_id::text) from due)
             else (select v.id::text from events v where ${RANGE} order by v.client_id, v.id offset $8::int - 1 limit 1)
         end as after`;
-
-/** The longest time limit of a transaction of the service (server-settings.ts), ms. */
-const LONGEST = 30_000;
-const TICK = 20;
-
-/**
- * Waits until the statements that are appending events now have committed. Such a statement may have read the endpoint
- * before it was enabled: its event is missing, and is not visible yet. A statement that begins later sees the endpoint
- * enabled, and makes the delivery itself.
- */
-export async function untilAppended(db: Handle): Promise<void> {
-  let { ids } = await rowOf<{ ids: string[] }>(db, APPENDING, [null]);
-  for (let waited = 0; ids.length > 0 && waited < LONGEST; waited += TICK) {
-    await sleep(TICK);
-    ({ ids } = await rowOf<{ ids: string[] }>(db, APPENDING, [ids]));
-  }
-}
-
-/** A statement takes this lock before its snapshot, and holds it until its transaction ends. */
-const APPENDING = `
-select coalesce(json_agg(distinct virtualtransaction), '[]') as ids
-  from pg_locks
- where locktype = 'relation' and relation = 'events'::regclass and mode = 'RowExclusiveLock' and granted
-   and pid <> pg_backend_pid() and database = (select oid from pg_database where datname = current_database())
-   and ($1::text[] is null or virtualtransaction = any($1::text[]))`;

@@ -7,6 +7,7 @@ import type { RECOVERY_STATUSES } from '../platform/vocabulary.js';
 import type { QueuedAt } from './handover.js';
 import {
   deliverMissing,
+  type QueuedPart,
   RECOVERY_WORKFLOW,
   type RecoveryPart,
   resetForRecovery,
@@ -72,9 +73,6 @@ update recoveries r set finished_at = now(), status = case
  where id = $1::uuid and status = 'running'
 returning id`;
 
-/** Deliveries that a batch queued, and where the next one begins; null: nothing follows. */
-export type QueuedPart = { recovered: number; after: string | null };
-
 /**
  * Queues the next deliveries of a recovery, as many as the late line has room for, and counts them in the same transaction.
  * @param isMissing whether to make the deliveries of missing events, and not to restart those that have ended
@@ -92,7 +90,7 @@ export function queueNext(
     if (!locked) return undefined;
     const limit = await roomInLateLine(tx, part.endpointId, part.limit);
     if (limit === 0) return { recovered: 0, after: part.after ?? NIL_ID, ...locked };
-    const queued = await (isMissing ? queueMissing : queueEnded)(tx, { ...part, limit });
+    const queued = await (isMissing ? deliverMissing : queueEnded)(tx, { ...part, limit });
     if (queued.recovered > 0) await tx.query(ADVANCE, [recoveryId, queued.recovered]);
     return { ...queued, ...locked };
   });
@@ -101,11 +99,6 @@ export function queueNext(
 async function queueEnded(tx: Handle, part: RecoveryPart): Promise<QueuedPart> {
   const ids = await resetForRecovery(tx, part);
   return { recovered: ids.length, after: ids.at(-1) ?? null };
-}
-
-async function queueMissing(tx: Handle, part: RecoveryPart): Promise<QueuedPart> {
-  const { made: recovered, after } = await deliverMissing(tx, part);
-  return { recovered, after };
 }
 
 const LOCK = `

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained } from '../../bench/lists/plans.js';
-import { deliverMissing, untilAppended } from '../../src/delivery/recoveries.js';
+import { untilAppended } from '../../src/delivery/committed-until.js';
+import { deliverMissing } from '../../src/delivery/recoveries.js';
 import { readWindow } from '../../src/delivery/window.js';
 import { updateEndpoint } from '../../src/endpoints/endpoints.js';
 import type { Handle } from '../../src/platform/database/database.js';
@@ -48,7 +49,7 @@ describe('the deliveries of missing events', () => {
     for (const status of ['succeeded', 'failed', 'cancelled', 'pending'] as const) {
       await makeDelivered(db, { clientId, endpointId: endpoint.id, at, status });
     }
-    expect(await deliver(scope)).toEqual({ made: 2, after: null });
+    expect(await deliver(scope)).toEqual({ recovered: 2, after: null });
     const where = { endpointId: endpoint.id, eventId: { in: missing } };
     const rows = await db.prisma.delivery.findMany({ where, orderBy: { id: 'asc' } });
     expect(rows.map(({ eventId }) => eventId)).toEqual(missing);
@@ -68,7 +69,7 @@ describe('the deliveries of missing events', () => {
     const made: number[] = [];
     for (let after: string | null = null, batches = 0; batches === 0 || after !== null; batches++) {
       const batch = await deliver(scope, after, 3);
-      made.push(batch.made);
+      made.push(batch.recovered);
       after = batch.after;
     }
     expect(made).toEqual([3, 3, 1]);
@@ -80,7 +81,9 @@ describe('the deliveries of missing events', () => {
     const many = { clientId, endpointId: endpoint.id, at: Date.now() - HOUR, count: 5_000 };
     await makeManyDelivered(db, many, [2_500]);
     const explained = openExplained(db.url.reveal());
-    expect((await deliverMissing(explained, { ...scope, after: null, limit: 100, retryDelays: LADDER })).made).toBe(1);
+    expect(
+      (await deliverMissing(explained, { ...scope, after: null, limit: 100, retryDelays: LADDER })).recovered,
+    ).toBe(1);
     const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
     await explained.close();
     const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('deliveries'));
@@ -102,15 +105,15 @@ describe('the deliveries of missing events', () => {
   it('are made once if the activity runs again after a crash', async () => {
     const { clientId, endpoint, scope } = await setUp();
     await makeEvent(db, clientId, Date.now() - HOUR);
-    expect(await deliver(scope)).toEqual({ made: 1, after: null });
-    expect(await deliver(scope)).toEqual({ made: 0, after: null });
+    expect(await deliver(scope)).toEqual({ recovered: 1, after: null });
+    expect(await deliver(scope)).toEqual({ recovered: 0, after: null });
     expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
   });
 
   it('are not made for a disabled endpoint', async () => {
     const { clientId, scope } = await setUp(false);
     await makeEvent(db, clientId, Date.now() - HOUR);
-    expect(await deliver(scope)).toEqual({ made: 0, after: null });
+    expect(await deliver(scope)).toEqual({ recovered: 0, after: null });
   });
 
   it('are one for each event and endpoint, if several recoveries, changes of status and changes of the endpoint race', async () => {
@@ -139,7 +142,7 @@ describe('the deliveries of missing events', () => {
     };
     await Promise.all([changes(), toggling(), recovering(1), recovering(7), recovering(100)]);
     await update(true);
-    while ((await deliver(scope)).made > 0);
+    while ((await deliver(scope)).recovered > 0);
     const deliveries = await deliveriesOf(endpoint.id);
     expect(deliveries).toHaveLength(120);
     expect(new Set(deliveries.map(({ eventId }) => eventId)).size).toBe(120);
@@ -168,7 +171,7 @@ describe('an event that is being committed while the endpoint is enabled', () =>
     await appended;
     const update = { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled: true };
     await updateEndpoint(db, rules, update);
-    expect((await deliver(scope)).made).toBe(0);
+    expect((await deliver(scope)).recovered).toBe(0);
 
     let waited = false;
     const waiting = untilAppended(db).then(() => {
@@ -180,7 +183,7 @@ describe('an event that is being committed while the endpoint is enabled', () =>
     expect(waited).toBe(false);
     commit();
     await Promise.all([change, waiting]);
-    expect((await deliver(scope)).made).toBe(1);
+    expect((await deliver(scope)).recovered).toBe(1);
     expect(await deliveriesOf(endpoint.id)).toHaveLength(2);
   });
 });

@@ -446,7 +446,7 @@ describe('the record of a delivered event, with WORKFLOWS=retries-only', () => {
     const { id: endpointId } = await makeEndpoint(db, event.clientId);
     const scope = { clientId: event.clientId, endpointId, since: 0, until: Date.now() + MINUTE };
     expect(await deliverMissing(db, { ...scope, after: null, limit: 10, retryDelays: [MINUTE] })).toMatchObject({
-      made: 1,
+      recovered: 1,
     });
     const [{ id: deliveryId } = { id: '' }] = await db.prisma.delivery.findMany({ where: { endpointId } });
     const [row] = await leaseById(db, OWN, [deliveryId]);

@@ -590,8 +590,8 @@ export class World {
     const without = [...model.events.keys()].filter((id) => !model.of(id).some((d) => d.endpointId === endpointId));
     const expected = model.endpoints.get(endpointId)?.active ? without.sort().slice(0, 2) : [];
     const part = { ...this.#scope(endpointId), after: null, limit: 2, retryDelays: ladder };
-    const { made } = await deliverMissing(db, part);
-    expect(made).toBe(expected.length);
+    const { recovered } = await deliverMissing(db, part);
+    expect(recovered).toBe(expected.length);
     const rows = await db.query<{ id: string; eventId: string }>(OF_EVENTS, [endpointId, expected]);
     for (const { id, eventId } of rows) model.missing({ id, endpointId }, eventId, ladder);
     return true;
