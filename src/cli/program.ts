@@ -12,8 +12,10 @@ export async function runCli(args: readonly string[], roles: RoleLoaders): Promi
   return run(await createCli(roles, (name) => name === args[0]), args);
 }
 
-/** Declares the arguments and options of a command, or the commands of a group. */
-type Declare = (command: Command) => void;
+/** A module that declares the arguments and options of a command, or the commands of a group. */
+interface CommandModule {
+  declare(command: Command): void;
+}
 
 /**
  * The program. `commands` holds what a command does with what it is given: its modules dominate the start of a command,
@@ -28,80 +30,73 @@ export async function createCli(roles: RoleLoaders, isCalled: (name: string) => 
     .version(VERSION);
   for (const [name, [description, load]] of Object.entries(commandsWith(roles))) {
     const command = program.command(name).description(description);
-    if (isCalled(name)) (await load())(command);
+    if (isCalled(name)) (await load()).declare(command);
   }
   return program;
 }
 
-function commandsWith(
-  roles: RoleLoaders,
-): Readonly<Record<string, readonly [string, () => Promise<Declare> | Declare]>> {
+type Commands = Readonly<Record<string, readonly [string, () => Promise<CommandModule> | CommandModule]>>;
+
+const commandsWith = (roles: RoleLoaders): Commands => ({
+  start: ['run the whole service, with the embedded stack if no database is configured', () => serves(roles.start)],
+  api: ['run only the HTTP API', () => serves(roles.api)],
+  worker: ['run only a worker, which delivers webhooks', () => serves(roles.worker)],
+  migrate: [
+    'apply the database migrations and prepare the Temporal namespace; safe to run concurrently',
+    () => import('./commands/migrate.js'),
+  ],
+  clients: ['manage the clients that may call the API', () => import('./commands/clients.js')],
+  transfers: ['list, show and change transfers of any client', () => import('./commands/transfers.js')],
+  endpoints: [
+    'list, disable, enable and check webhook endpoints, limit concurrent attempts, and recover deliveries',
+    () => import('./commands/endpoints.js'),
+  ],
+  recoveries: [
+    'list and cancel recoveries of webhook endpoints; `endpoints recover` starts one',
+    () => import('./commands/recoveries.js'),
+  ],
+  deliveries: [
+    'list, show, retry and explain deliveries, and find lost events',
+    () => import('./commands/deliveries.js'),
+  ],
+  keys: ['list, rotate and revoke the keys that sign tokens and encrypt secrets', () => import('./commands/keys.js')],
+  audit: ['read the audit entries: who changed what', () => import('./commands/audit.js')],
+  verify: ["check a delivery's signature as a receiver would, and name the mistake", () => ofClient('verify')],
+  listen: ['receive, verify and print deliveries on this machine', () => ofClient('listen')],
+  doctor: [
+    'check the configuration, Postgres, Temporal and the clocks; reports what to fix',
+    () => import('./commands/doctor.js'),
+  ],
+});
+
+/** Runs the service until a signal stops it. */
+function serves(load: () => Promise<Role>): CommandModule {
   return {
-    start: ['run the whole service, with the embedded stack if no database is configured', () => serves(roles.start)],
-    api: ['run only the HTTP API', () => serves(roles.api)],
-    worker: ['run only a worker, which delivers webhooks', () => serves(roles.worker)],
-    migrate: [
-      'apply the database migrations and prepare the Temporal namespace; safe to run concurrently',
-      async () => (await import('./commands/deployment.js')).declareMigrate,
-    ],
-    clients: [
-      'manage the clients that may call the API',
-      async () => (await import('./commands/clients.js')).declareClients,
-    ],
-    transfers: [
-      'list, show and change transfers of any client',
-      async () => (await import('./commands/transfers.js')).declareTransfers,
-    ],
-    endpoints: [
-      'list, disable, enable and check webhook endpoints, limit concurrent attempts, and recover deliveries',
-      async () => (await import('./commands/endpoints.js')).declareEndpoints,
-    ],
-    recoveries: [
-      'list and cancel recoveries of webhook endpoints; `endpoints recover` starts one',
-      async () => (await import('./commands/recoveries.js')).declareRecoveries,
-    ],
-    deliveries: [
-      'list, show, retry and explain deliveries, and find lost events',
-      async () => (await import('./commands/deliveries.js')).declareDeliveries,
-    ],
-    keys: [
-      'list, rotate and revoke the keys that sign tokens and encrypt secrets',
-      async () => (await import('./commands/keys.js')).declareKeys,
-    ],
-    audit: ['read the audit entries: who changed what', async () => (await import('./commands/audit.js')).declareAudit],
-    verify: ["check a delivery's signature as a receiver would, and name the mistake", () => ofClient('verify')],
-    listen: ['receive, verify and print deliveries on this machine', () => ofClient('listen')],
-    doctor: [
-      'check the configuration, Postgres, Temporal and the clocks; reports what to fix',
-      async () => (await import('./commands/deployment.js')).declareDoctor,
-    ],
+    declare: (command) =>
+      command
+        .option('--json', 'print {"ready": "<base_url>"} instead of the line `ready <base_url>`')
+        .action(async ({ json }: { json?: true }) => {
+          // The service does not need the reader of its only line.
+          process.stdout.off('error', endUnprinted).on('error', () => undefined);
+          const role = await load();
+          await role(process.env, json ? announceJson : announceReady).finally(endDespiteStalledLog);
+        }),
   };
 }
 
-/** Runs the service until a signal stops it. */
-function serves(load: () => Promise<Role>): Declare {
-  return (command) =>
-    command
-      .option('--json', 'print {"ready": "<base_url>"} instead of the line `ready <base_url>`')
-      .action(async ({ json }: { json?: true }) => {
-        // The service does not need the reader of its only line.
-        process.stdout.off('error', endUnprinted).on('error', () => undefined);
-        const role = await load();
-        await role(process.env, json ? announceJson : announceReady).finally(endDespiteStalledLog);
-      });
-}
-
 /** A command of the client package, which parses its own arguments. */
-async function ofClient(name: 'verify' | 'listen'): Promise<Declare> {
+async function ofClient(name: 'verify' | 'listen'): Promise<CommandModule> {
   const [{ run }, { listen }, { verify }] = await Promise.all([
     import('../../clients/typescript/src/cli/run.js'),
     import('../../clients/typescript/src/cli/listen.js'),
     import('../../clients/typescript/src/cli/verify.js'),
   ]);
-  return (command) =>
-    command
-      .argument('[options...]')
-      .helpOption(false)
-      .allowUnknownOption()
-      .action(async (args: string[]) => endWith(await run('transfer-service', { listen, verify }, [name, ...args])));
+  return {
+    declare: (command) =>
+      command
+        .argument('[options...]')
+        .helpOption(false)
+        .allowUnknownOption()
+        .action(async (args: string[]) => endWith(await run('transfer-service', { listen, verify }, [name, ...args]))),
+  };
 }

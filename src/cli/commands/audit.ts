@@ -9,7 +9,7 @@ import type { Table } from '../view.js';
 import { onDatabase } from '../with-database.js';
 
 /** `audit …`: who changed what. */
-export function declareAudit(audit: Command): void {
+export function declare(audit: Command): void {
   audit
     .command('list')
     .description('list audit entries, newest first')

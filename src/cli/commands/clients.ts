@@ -13,7 +13,7 @@ import type { Fields } from '../view.js';
 import { baseUrlIn, onDatabase } from '../with-database.js';
 
 /** `clients …`: the clients of the API and their secrets. */
-export function declareClients(clients: Command): void {
+export function declare(clients: Command): void {
   clients
     .command('create')
     .description('create a client and print its credentials; they are shown only once')

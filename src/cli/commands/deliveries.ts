@@ -25,7 +25,7 @@ import { masterKeysOf, onDatabase, requireTemporalStarted } from '../with-databa
 const STATUSES = Object.values(DeliveryStatus);
 
 /** `deliveries …`: deliveries of all clients, their attempts and retries. */
-export function declareDeliveries(deliveries: Command): void {
+export function declare(deliveries: Command): void {
   const ofOne = (name: string) => deliveries.command(name).argument('<delivery_id>', '', idOf('delivery'));
 
   deliveries

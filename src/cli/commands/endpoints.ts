@@ -25,7 +25,7 @@ import { outcomeOf, pageOf, type Table, type View } from '../view.js';
 import { onDatabase, requireTemporalStarted } from '../with-database.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */
-export function declareEndpoints(endpoints: Command): void {
+export function declare(endpoints: Command): void {
   const ofOne = (name: string) => endpoints.command(name).argument('<webhookId>', '', idOf('webhook endpoint'));
 
   endpoints

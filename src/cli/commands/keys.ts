@@ -5,7 +5,7 @@ import { report } from '../terminal.js';
 import { masterKeysOf, onDatabase } from '../with-database.js';
 
 /** `keys …`: the keys that sign tokens and encrypt secrets. */
-export function declareKeys(keys: Command): void {
+export function declare(keys: Command): void {
   keys
     .command('list')
     .description('list the token signing keys, newest first: ids, states and times, never key material')

@@ -6,7 +6,7 @@ import { pageOf } from '../view.js';
 import { onDatabase } from '../with-database.js';
 
 /** `recoveries …`: recoveries of endpoints, which `endpoints recover` starts. */
-export function declareRecoveries(recoveries: Command): void {
+export function declare(recoveries: Command): void {
   recoveries
     .command('list')
     .description('list recoveries with their progress, newest first')

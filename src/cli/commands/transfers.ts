@@ -24,7 +24,7 @@ import { pageOf } from '../view.js';
 import { onDatabase } from '../with-database.js';
 
 /** `transfers …`: the same changes as the operator's routes. */
-export function declareTransfers(transfers: Command): void {
+export function declare(transfers: Command): void {
   const status = oneOf(TRANSFER_STATUSES, `The statuses are ${TRANSFER_STATUSES.join(', ')}.`);
 
   transfers

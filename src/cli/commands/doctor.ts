@@ -1,55 +1,22 @@
 import type { Client } from '@temporalio/client';
 import { readWorkflowLoad } from '../../delivery/workflow-load.js';
-import { type Config, loadConfig, temporalAt } from '../../platform/config/config.js';
+import { type Config, loadConfig } from '../../platform/config/config.js';
 import { ConfigError } from '../../platform/config/config-error.js';
 import { unknownSettings } from '../../platform/config/environment.js';
 import { openDatabase, rowOf } from '../../platform/database/database.js';
-import { encodingFault, migrate, pendingMigrations } from '../../platform/database/migrate.js';
-import { namedRoles, type RoleRights, readRoleRights } from '../../platform/database/roles.js';
+import { encodingFault, pendingMigrations } from '../../platform/database/migrate.js';
+import { type RoleRights, readRoleRights } from '../../platform/database/roles.js';
 import { VALUE_SETTINGS } from '../../platform/database/server-settings.js';
 import { type Finding, finding } from '../../platform/finding.js';
 import { SUPPORTED_NODE } from '../../platform/version.js';
 import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
 import type { Command, CommandResult } from '../command.js';
-import {
-  directUrlOf,
-  embeddedTemporalStart,
-  environmentInReach,
-  findEnvironment,
-  reachingPostgres,
-  requireTemporalStarted,
-} from '../with-database.js';
-
-/** `migrate` */
-export function declareMigrate(command: Command): void {
-  command.option('--database-only', 'leave Temporal as it is, if others administer its namespace').does(migrateAll);
-}
+import { embeddedTemporalStart, findEnvironment } from '../with-database.js';
 
 /** `doctor` */
-export function declareDoctor(command: Command): void {
+export function declare(command: Command): void {
   command.does(doctor);
-}
-
-async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<CommandResult> {
-  const environment = await environmentInReach();
-  const { DATABASE_RUNTIME_ROLE: runtime, DATABASE_API_ROLE: api, DATABASE_WORKER_ROLE: worker } = environment;
-  const roles = { runtime, api, worker };
-  const { applied } = await reachingPostgres(() => migrate(directUrlOf(environment), roles));
-  const address = databaseOnly ? undefined : environment.TEMPORAL_ADDRESS;
-  if (address) await requireTemporalStarted();
-  // Temporal's SDK takes longer to load than the rest, and it is not needed without an address.
-  const temporal = address
-    ? await (await import('../../temporal/namespace.js')).migrateTemporal(temporalAt(address, environment))
-    : [];
-  const lines = [
-    applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',
-    ...namedRoles(roles).map(([, name]) => `the role ${name} has the rights of a running service`),
-    ...(address
-      ? temporal
-      : [`${databaseOnly ? '--database-only' : 'TEMPORAL_ADDRESS is not set'}: Temporal was not changed`]),
-  ];
-  return { json: { applied, temporal }, text: lines.join('\n') };
 }
 
 /** The largest difference of clocks, s. Beyond it, leases and timers disagree about due times. */
