@@ -4,7 +4,7 @@ import { type Environment, SECRETS, type Setting, settings } from './settings.js
 
 /** Parses each variable on its own. An empty variable counts as unset. @throws ConfigError */
 export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
-  const { env: given, lines } = withSecrets(env, SECRETS);
+  const { env: given, lines } = withSecrets(env, FROM_FILES);
   const values: Record<string, unknown> = {};
   for (const [name, { form, byDefault }] of Object.entries<Setting>(settings)) {
     const text = (isServiceLink(name, given[name]) ? undefined : given[name]) || byDefault;
@@ -29,11 +29,14 @@ const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_[A-Z0-9_]+
  */
 const isServiceLink = (name: string, value = '') => name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 
-/** No secret of the service comes near this size, in bytes. A path to something larger is a mistake. */
-const MAX_SIZE = 65_536;
+/** No secret of the service comes near this size, in bytes, and no list of CAs. A path to something larger is a mistake. */
+const MAX_SIZE = 1_048_576;
 
-/** The variable that names a file with the value of `name`. */
-export const fileVariable = (name: string): string => `${name}_FILE`;
+/** The variable that names a file with the value of `name`. Temporal's own names end with `_DATA` and `_PATH`. */
+export const fileVariable = (name: string): string => (isData(name) ? name.replace(/DATA$/, 'PATH') : `${name}_FILE`);
+
+const isData = (name: string) => /^TEMPORAL_TLS_.*_DATA$/.test(name);
+const FROM_FILES = [...SECRETS, ...Object.keys(settings).filter(isData)];
 
 /**
  * Reads the value of each variable of `names` from the file that `NAME_FILE` names, as container platforms and vaults
@@ -49,6 +52,7 @@ export function withSecrets(env: NodeJS.ProcessEnv, names: readonly string[]) {
     delete result.env[variable];
     if (!path) continue;
     const outcome = env[name] ? { fault: `${name} is given too; give one of them` } : readSecret(path);
+    delete result.env[name];
     if ('fault' in outcome) result.lines.push(`${variable}: ${outcome.fault}`);
     else result.env[name] = outcome.value;
   }

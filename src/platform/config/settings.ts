@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -89,6 +90,19 @@ const networksOrNone = parsed<readonly string[] | 'none'>(
 );
 
 const secretText = z.string().transform((text) => new Secret(text));
+
+/** Text in PEM that Node reads. */
+const pem = (read: (text: string) => unknown, hint: string) =>
+  parsed((text) => {
+    try {
+      read(text);
+      return new Secret(text);
+    } catch {
+      return undefined;
+    }
+  }, hint);
+
+const certificate = pem((text) => new X509Certificate(text), 'give a certificate in PEM');
 
 /** Node skips characters that are not base64 and stops at the padding, so a truncated or concatenated key would pass. */
 const masterKey = parsed(
@@ -192,15 +206,18 @@ export const settings = {
     z.string(),
     "PEM file of the CA of Temporal's certificate. Unset: the system's CAs.",
   ),
-  TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(secretText, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(certificate, 'The same, as the content of the file.'),
   TEMPORAL_TLS_SERVER_NAME: setting(
     z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'give a host name, such as temporal.internal'),
     "Name in Temporal's certificate. Unset: the host of `TEMPORAL_ADDRESS`.",
   ),
   TEMPORAL_TLS_CLIENT_CERT_PATH: setting(z.string(), 'PEM file of the client certificate (mTLS).'),
-  TEMPORAL_TLS_CLIENT_CERT_DATA: setting(secretText, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_CLIENT_CERT_DATA: setting(certificate, 'The same, as the content of the file.'),
   TEMPORAL_TLS_CLIENT_KEY_PATH: setting(z.string(), "PEM file of the client certificate's private key."),
-  TEMPORAL_TLS_CLIENT_KEY_DATA: setting(secretText, 'The same, as the content of the file.'),
+  TEMPORAL_TLS_CLIENT_KEY_DATA: setting(
+    pem(createPrivateKey, 'give a private key in PEM, without a passphrase'),
+    'The same, as the content of the file.',
+  ),
   TEMPORAL_API_KEY: secretSetting(secretText, 'API key for Temporal.'),
 
   // Where the API listens, and its public URLs

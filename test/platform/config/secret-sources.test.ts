@@ -78,8 +78,8 @@ describe('a secret in a file', () => {
     ['the file is empty', { TEMPORAL_API_KEY_FILE: file('empty', '\n') }, 'TEMPORAL_API_KEY_FILE: names an empty file'],
     [
       'the file is too large for a secret',
-      { MASTER_KEY_FILE: file('large', 'x'.repeat(70_000)) },
-      'MASTER_KEY_FILE: names a file of more than 65536 bytes',
+      { MASTER_KEY_FILE: file('large', 'x'.repeat(1_100_000)) },
+      'MASTER_KEY_FILE: names a file of more than 1048576 bytes',
     ],
     [
       'the content is invalid',

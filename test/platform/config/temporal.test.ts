@@ -46,15 +46,23 @@ describe("Temporal's TLS settings", () => {
       TEMPORAL_TLS_CLIENT_KEY_PATH: KEY,
     });
     const revealed = ({ tls }: ReturnType<typeof read>) =>
-      tls && [tls.serverCa?.reveal(), tls.client?.certificate.reveal(), tls.client?.key.reveal()];
-    expect(revealed(fromFiles)).toEqual([authorities.read(CA), authorities.read(CERT), authorities.read(KEY)]);
+      tls && [tls.serverCa, tls.client?.certificate, tls.client?.key].map((pem) => pem?.reveal().trimEnd());
+    expect(revealed(fromFiles)).toEqual([CA, CERT, KEY].map((path) => authorities.read(path).trimEnd()));
     expect(revealed(fromData)).toEqual(revealed(fromFiles));
   });
 
   it.each<[string, Record<string, string>, string]>([
-    ['no file', { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/none.pem' }, 'TEMPORAL_TLS_SERVER_CA_CERT_PATH: ENOENT'],
-    ['a key as CA', { TEMPORAL_TLS_SERVER_CA_CERT_PATH: KEY }, 'TEMPORAL_TLS_SERVER_CA_CERT_PATH: has something else'],
-    ['text', { TEMPORAL_TLS_CLIENT_KEY_DATA: 'hunter2' }, 'TEMPORAL_TLS_CLIENT_KEY_DATA: has something else'],
+    [
+      'no file',
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/none.pem' },
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH: names a file that cannot be read',
+    ],
+    [
+      'a key as CA',
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: KEY },
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH: give a certificate in PEM',
+    ],
+    ['text', { TEMPORAL_TLS_CLIENT_KEY_DATA: 'hunter2' }, 'TEMPORAL_TLS_CLIENT_KEY_DATA: give a private key in PEM'],
     ['no key', { TEMPORAL_TLS_CLIENT_CERT_PATH: CERT }, 'TEMPORAL_TLS_CLIENT_KEY_PATH: is not set'],
     ['no certificate', { TEMPORAL_TLS_CLIENT_KEY_PATH: KEY }, 'TEMPORAL_TLS_CLIENT_CERT_PATH: is not set'],
     [
@@ -65,7 +73,7 @@ describe("Temporal's TLS settings", () => {
     [
       'a file and its content',
       { TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA, TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'hunter2' },
-      'TEMPORAL_TLS_SERVER_CA_CERT_PATH: is set, and TEMPORAL_TLS_SERVER_CA_CERT_DATA too',
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH: TEMPORAL_TLS_SERVER_CA_CERT_DATA is given too',
     ],
   ])('refuse %s in one line, without the content', (_what, env, start) => {
     const lines = linesOf(env);
