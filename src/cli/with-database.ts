@@ -1,4 +1,4 @@
-import { type Actor, personHere } from '../platform/audit.js';
+import { type Actor, type By, personHere } from '../platform/audit.js';
 import { baseUrlOf, type Environment, isConfigured, readEnvironment } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import { type Database, openDatabase } from '../platform/database/database.js';
@@ -68,6 +68,21 @@ export function onDatabase<Args extends unknown[], Result>(
     }
   };
 }
+
+/** Removes what is older than a setting says. @param what is removed, and `example` a value of the setting */
+export const expiring = (
+  setting: 'AUDIT_RETENTION' | 'TRANSFER_RETENTION',
+  what: string,
+  example: string,
+  expire: (database: Database, by: By, retention: number) => Promise<number>,
+) =>
+  onDatabase(async ({ database, environment, actor }) => {
+    const { [setting]: retention } = environment;
+    if (retention === undefined)
+      throw new ConfigError([`${setting}: is not set, so ${what} are kept; give a duration such as ${example}`]);
+    const removed = await expire(database, { actor }, retention);
+    return { json: { removed }, text: `removed: ${removed} ${what}` };
+  });
 
 /** Names Postgres in the error if Postgres is unreachable. */
 export async function reachingPostgres<T>(work: () => Promise<T>): Promise<T> {

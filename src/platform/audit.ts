@@ -141,41 +141,48 @@ export async function* exportEntries(
   } while (follow && !follow.aborted);
 }
 
-const EXPIRED_AT_ONCE = 1_000;
-
 /**
- * Removes the entries that are older than `retention` ms, oldest first. The entry about it is in the transaction of the
- * first batch that removes something.
- * @param database of the owner of the tables: what a thief of a process's role did must stay in the audit
- * @returns the number of removed entries
+ * Removes what is older than `retention` ms, in batches. The entry about it is in the transaction of the first batch that
+ * removes something.
+ * @param database of the owner of the tables: no role of a running process may remove a record
+ * @param remove one batch of what has an id below `before`; `more`: another may follow
+ * @returns the number of removed rows
  * @throws Error of one line: another role
  */
-export async function expireAudit(
+export async function expire(
   database: Database,
-  by: By,
-  retention: number,
-  limit = EXPIRED_AT_ONCE,
+  { by, action, retention }: { by: By; action: Action; retention: number },
+  remove: (tx: Handle, before: string) => Promise<{ removed: number; more: boolean }>,
 ): Promise<number> {
   await requireOwner(database);
-  const lt = await lowestIdBefore(database, retention);
-  let removed = 0;
+  const before = await lowestIdBefore(database, retention);
+  let total = 0;
   await inBatches(async () => {
-    const count = await database.transaction(async (tx) => {
-      const batch = await tx.prisma.auditEntry.findMany({
-        where: { id: { lt } },
-        orderBy: { id: 'asc' },
-        take: limit,
-        select: { id: true },
-      });
-      const result = await tx.prisma.auditEntry.deleteMany({ where: { id: { in: batch.map(({ id }) => id) } } });
-      if (removed === 0 && result.count > 0) {
-        const details = { older_than: formatDuration(retention) };
-        await recordAudit(tx, { ...by, action: 'audit.expire', target: null, details });
-      }
-      return result.count;
+    const { removed, more } = await database.transaction(async (tx) => {
+      const batch = await remove(tx, before);
+      const details = { older_than: formatDuration(retention) };
+      if (total === 0 && batch.removed > 0) await recordAudit(tx, { ...by, action, target: null, details });
+      return batch;
     });
-    removed += count;
-    return count === limit;
+    total += removed;
+    return more;
   });
-  return removed;
+  return total;
+}
+
+const EXPIRED_AT_ONCE = 1_000;
+
+/** Removes the entries that are older than `retention` ms, oldest first. @returns their number @throws as `expire` */
+export function expireAudit(database: Database, by: By, retention: number, limit = EXPIRED_AT_ONCE): Promise<number> {
+  return expire(database, { by, action: 'audit.expire', retention }, async ({ prisma }, lt) => {
+    const where = { id: { lt } };
+    const oldest = await prisma.auditEntry.findMany({
+      where,
+      orderBy: { id: 'asc' },
+      take: limit,
+      select: { id: true },
+    });
+    const { count } = await prisma.auditEntry.deleteMany({ where: { id: { in: oldest.map(({ id }) => id) } } });
+    return { removed: count, more: count === limit };
+  });
 }

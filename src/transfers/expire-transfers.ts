@@ -1,39 +1,20 @@
-import { type By, recordAudit } from '../platform/audit.js';
-import type { Database } from '../platform/database/database.js';
-import { requireOwner } from '../platform/database/roles.js';
-import { formatDuration } from '../platform/duration.js';
-import { inBatches, lowestIdBefore } from '../platform/retention.js';
+import { type By, expire } from '../platform/audit.js';
+import { type Database, rowOf } from '../platform/database/database.js';
 import { ENDED_STATUSES } from './states.js';
 
 const BATCH = 200;
 
 /**
  * Removes the transfers that ended longer than `retention` ms ago, with their history, oldest first. A transfer stays as
- * long as one of its events. The audit entry is in the transaction of the first batch that removes something.
- * @param database of the owner of the tables: no role of a running process may remove a transfer
- * @returns the number of removed transfers
- * @throws Error of one line: another role
+ * long as one of its events. @returns their number @throws as `expire`
  */
-export async function expireTransfers(database: Database, by: By, retention: number, limit = BATCH): Promise<number> {
-  await requireOwner(database);
-  const before = await lowestIdBefore(database, retention);
-  let removed = 0;
+export function expireTransfers(database: Database, by: By, retention: number, limit = BATCH): Promise<number> {
   let after: string | null = null;
-  await inBatches(async () => {
-    const batch = await database.transaction(async (tx) => {
-      const values = [before, after, limit, retention, ENDED_STATUSES];
-      const [batch = { seen: 0, last: null, removed: 0 }] = await tx.query<Batch>(REMOVE, values);
-      if (removed === 0 && batch.removed > 0) {
-        const details = { older_than: formatDuration(retention) };
-        await recordAudit(tx, { ...by, action: 'transfers.expire', target: null, details });
-      }
-      return batch;
-    });
-    removed += batch.removed;
-    after = batch.last;
-    return batch.seen === limit;
+  return expire(database, { by, action: 'transfers.expire', retention }, async (tx, before) => {
+    const { seen, last, removed } = await rowOf<Batch>(tx, REMOVE, [before, after, limit, retention, ENDED_STATUSES]);
+    after = last;
+    return { removed, more: seen === limit };
   });
-  return removed;
 }
 
 type Batch = { seen: number; last: string | null; removed: number };

@@ -1,12 +1,11 @@
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
 import { expireAudit, exportEntries, listEntries } from '../../platform/audit.js';
-import { ConfigError } from '../../platform/config/config-error.js';
 import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
 import { type Command, idOf, parseLimit, parseSince } from '../command.js';
 import type { Table } from '../view.js';
-import { onDatabase } from '../with-database.js';
+import { expiring, onDatabase } from '../with-database.js';
 
 /** `audit …`: who changed what. */
 export function declare(audit: Command): void {
@@ -74,14 +73,7 @@ const exportLines = onDatabase(async ({ database }, { since, after, follow }: Ex
   });
 });
 
-const expire = onDatabase(async ({ database, environment, actor }) => {
-  const { AUDIT_RETENTION: retention } = environment;
-  if (retention === undefined) {
-    throw new ConfigError(['AUDIT_RETENTION: is not set, so audit entries are kept; give a duration such as 730d']);
-  }
-  const removed = await expireAudit(database, { actor }, retention);
-  return { json: { removed }, text: `removed: ${removed} audit entries` };
-});
+const expire = expiring('AUDIT_RETENTION', 'audit entries', '730d', expireAudit);
 
 async function* linesOf(pages: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
   for await (const page of pages) yield page.map((entry) => `${JSON.stringify(present(entry))}\n`).join('');

@@ -6,7 +6,6 @@ import {
   presentOperatorTransferWithHistory,
   presentTransfer,
 } from '../../http/schemas/transfer.js';
-import { ConfigError } from '../../platform/config/config-error.js';
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { amountText } from '../../transfers/currencies.js';
@@ -21,7 +20,7 @@ import {
 } from '../../transfers/states.js';
 import { type Command, type CommandResult, idOf, oneOf, parseLimit } from '../command.js';
 import { pageOf } from '../view.js';
-import { onDatabase } from '../with-database.js';
+import { expiring, onDatabase } from '../with-database.js';
 
 /** `transfers …`: the same changes as the operator's routes. */
 export function declare(transfers: Command): void {
@@ -156,11 +155,4 @@ async function setStatus(
   })();
 }
 
-const expire = onDatabase(async ({ database, environment, actor }) => {
-  const { TRANSFER_RETENTION: retention } = environment;
-  if (retention === undefined) {
-    throw new ConfigError(['TRANSFER_RETENTION: is not set, so transfers are kept; give a duration such as 3650d']);
-  }
-  const removed = await expireTransfers(database, { actor }, retention);
-  return { json: { removed }, text: `removed: ${removed} transfers` };
-});
+const expire = expiring('TRANSFER_RETENTION', 'transfers', '3650d', expireTransfers);
