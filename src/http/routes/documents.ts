@@ -36,45 +36,37 @@ export function presentMeta(config: Pick<Config, 'environment' | 'retryDelays' |
 }
 
 /**
- * `/openapi.json`, the same document as an API explorer at `/docs`; the guide, without script, at `/docs/guide`; the vectors that test a verifier; `/meta`, which contains no client's data.
+ * `/openapi.json`, the same document as an API explorer at `/docs`; the guide, without script, at `/docs/guide`; the
+ * vectors that test a verifier; `/meta`, which contains no client's data. Each is made for its first reader: together they
+ * cost a tenth of a second, in which a starting process would serve nobody.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
-  // Made for the first reader: they cost a tenth of a second, in which a starting process serves nobody.
-  let made: ReturnType<typeof makeDocuments> | undefined;
-  for (const path of PATHS) {
-    router.get(path, limit, (ctx, next) => {
-      made ??= makeDocuments(config, routes);
-      return made[path](ctx, next);
-    });
-  }
-}
-
-const PATHS = [
-  '/meta',
-  '/openapi.json',
-  '/docs',
-  '/docs/guide',
-  '/docs/signature-vectors.json',
-  '/docs/explorer.js',
-  '/docs/swagger-ui.js',
-  '/docs/swagger-ui.css',
-] as const;
-
-function makeDocuments(config: Config, routes: readonly Route[]): Record<(typeof PATHS)[number], AppMiddleware> {
-  const document = openApiDocument(routes, config);
+  const document = once(() => openApiDocument(routes, config));
   const json = (content: object) =>
     staticDocument('application/json', JSON.stringify(content), { 'Access-Control-Allow-Origin': '*' });
   const page = (text: string, policy: string) =>
     staticDocument('text/html', text, { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
   const script = (content: Parameters<typeof staticDocument>[1]) => staticDocument('text/javascript', content, {});
-  return {
-    '/meta': json(presentMeta(config)),
-    '/openapi.json': json(document),
-    '/docs': page(explorerPage(document), explorerPolicy(document, config)),
-    '/docs/guide': page(guidePage(), guidePolicy),
-    '/docs/signature-vectors.json': json(signatureVectors()),
-    '/docs/explorer.js': script(explorerScript(document, config)),
-    '/docs/swagger-ui.js': script(explorerFile('swagger-ui-bundle.js')),
-    '/docs/swagger-ui.css': staticDocument('text/css', explorerFile('swagger-ui.css'), {}),
+  const documents = {
+    '/meta': () => json(presentMeta(config)),
+    '/openapi.json': () => json(document()),
+    '/docs': () => page(explorerPage(document()), explorerPolicy(document(), config)),
+    '/docs/guide': () => page(guidePage(), guidePolicy),
+    '/docs/signature-vectors.json': () => json(signatureVectors()),
+    '/docs/explorer.js': () => script(explorerScript(document(), config)),
+    '/docs/swagger-ui.js': () => script(explorerFile('swagger-ui-bundle.js')),
+    '/docs/swagger-ui.css': () => staticDocument('text/css', explorerFile('swagger-ui.css'), {}),
+  };
+  for (const [path, make] of Object.entries(documents)) {
+    const made = once(make);
+    router.get(path, limit, (ctx, next) => made()(ctx, next));
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
 }
