@@ -32,18 +32,11 @@ export async function listEvents(
     const ids = await newestWithOutcome(db, clientId, { ...range, type, outcome, take });
     return readEventRecords(db, clientId, ids);
   }
-  const events = await db.prisma.event.findMany({
-    where: {
-      clientId: exactly(clientId),
-      id: idsWithin(range),
-      ...(type !== undefined && { type }),
-      ...(transferId !== undefined && { transferId }),
-    },
+  const records = await findRecords(db, {
+    where: { ...of(clientId, type, transferId), id: idsWithin(range) },
     orderBy: [{ clientId: 'asc' }, { id: 'desc' }],
     take,
-    select: { id: true, body: true },
   });
-  const records = await withCounts(db, events);
   // A transfer has few events.
   return outcome === undefined ? records : records.filter(({ deliveries }) => deliveries[outcome] > 0);
 }
@@ -62,19 +55,18 @@ export async function listEventsOldestFirst(
   { type, transferId, after, until, take, createdBefore = until, createdAfter }: FeedFilters,
 ): Promise<EventRecord[]> {
   const range = idsWithin({ createdAfter, createdBefore: Math.min(until, createdBefore) });
-  const events = await db.prisma.event.findMany({
-    where: {
-      clientId: exactly(clientId),
-      id: { ...range, ...(after !== undefined && { gt: after }) },
-      ...(type !== undefined && { type }),
-      ...(transferId !== undefined && { transferId }),
-    },
+  return findRecords(db, {
+    where: { ...of(clientId, type, transferId), id: { ...range, ...(after !== undefined && { gt: after }) } },
     orderBy: [{ clientId: 'desc' }, { id: 'asc' }],
     take,
-    select: { id: true, body: true },
   });
-  return withCounts(db, events);
 }
+
+const of = (clientId: string, type: string | undefined, transferId: string | undefined) => ({
+  clientId: exactly(clientId),
+  ...(type !== undefined && { type }),
+  ...(transferId !== undefined && { transferId }),
+});
 
 /**
  * The ids of the newest events with a delivery of a status: the newest such deliveries of each endpoint, merged. The id of
@@ -114,12 +106,8 @@ select distinct d.event_id::text as id
  order by id desc limit $7::int`;
 
 /** Reads a client's events of these ids, in their order. */
-async function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
-  const where = { id: { in: [...ids] }, clientId };
-  return withCounts(
-    db,
-    await db.prisma.event.findMany({ where, orderBy: { id: 'desc' }, select: { id: true, body: true } }),
-  );
+function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
+  return findRecords(db, { where: { id: { in: [...ids] }, clientId }, orderBy: { id: 'desc' } });
 }
 
 /** @throws Refusal not_found */
@@ -129,7 +117,8 @@ export async function getEvent(db: Handle, clientId: string, id: string): Promis
   return event;
 }
 
-async function withCounts(db: Handle, events: readonly Pick<Event, 'id' | 'body'>[]): Promise<EventRecord[]> {
+async function findRecords(db: Handle, query: Prisma.EventFindManyArgs): Promise<EventRecord[]> {
+  const events = await db.prisma.event.findMany({ ...query, select: { id: true, body: true } });
   const records = new Map(
     events.map((event) => [event.id, { ...event, deliveries: { pending: 0, succeeded: 0, failed: 0, cancelled: 0 } }]),
   );
