@@ -23,8 +23,6 @@ const MEANWHILE =
 
 const [FIRST_PAUSE, LONGEST_PAUSE] = [1_000, 60_000];
 
-export type TemporalBeside = Awaited<ReturnType<typeof startBeside>>;
-
 /**
  * Brings Temporal up beside the service, which serves meanwhile and connects by itself: finds or makes the program,
  * starts it, and prepares the namespace as `migrate` does. Its ports are taken from the beginning, so that no other
