@@ -52,13 +52,18 @@ export function planKills(random: () => number, length: number, gap: number, has
   return kills;
 }
 
-/** A schedule with every target once, in random order, with a kill every `gap` ms. */
+/** A schedule of `everything` and two other targets, once each, in random order, with a kill every `gap` ms. */
 export function planRound(random: () => number, gap: number, hasTemporalsPostgres: boolean): Kill[] {
-  const order = targets(hasTemporalsPostgres)
-    .map(([target]) => ({ target, place: random() }))
-    .sort((a, b) => a.place - b.place);
-  return order.map(({ target }, i) => planKill(random, (i + random()) * gap, target));
+  const others = targets(hasTemporalsPostgres).flatMap(([target]) => (target === 'everything' ? [] : [target]));
+  const order = [...shuffled(random, others).slice(0, 2), 'everything' as const];
+  return shuffled(random, order).map((target, i) => planKill(random, (i + random()) * gap, target));
 }
+
+const shuffled = <T>(random: () => number, items: readonly T[]): T[] =>
+  items
+    .map((item) => ({ item, place: random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
 
 const HOW: { [T in Target]?: readonly (readonly [Kill['how'], number])[] } = {
   postgres: [

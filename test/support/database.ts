@@ -37,7 +37,7 @@ export async function createTestDatabase(
     await apply(options.migrations, address.href);
   } else {
     const template = await migratedTemplate(server);
-    await onServer(server, (client) => client.query(`create database ${name} template ${template}`));
+    await onServer(server, (client) => client.query(`create database ${name} template ${template} strategy file_copy`));
   }
   const database = openDatabase({
     url,

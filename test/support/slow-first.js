@@ -4,7 +4,7 @@ const SLOW = /\/test\/(bench|cli|clients|console\/browser|delivery\/model|local|
 
 /** Each takes a minute or more, most of it waiting: the last of them would run alone at the end. */
 const LONGEST =
-  /\/test\/(system\/(kills|restore|shared-slots|temporal-frozen)|clients\/typescript\/service|delivery\/model\/model|local\/demo)\./;
+  /\/test\/(system\/(kills|restore|temporal-frozen)|clients\/typescript\/service|delivery\/model\/model|local\/demo)\./;
 
 /**
  * Starts the suites first that start processes and browsers, and wait for them. Without the times of an earlier run,
