@@ -13,7 +13,7 @@ test('no kill loses an event, falsifies the record or leaves a delivery stuck', 
   const result = await runCrash({
     seed,
     plan: planRound(randomFrom(seed), 2_500, temporalsPostgres() !== undefined),
-    rate: 10,
+    rate: 5,
     hangs: false,
     patient: false,
     say,
