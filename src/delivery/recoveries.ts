@@ -119,8 +119,7 @@ export async function countRunning(db: Handle, clientId: string): Promise<number
 export async function countRecoverable(db: Handle, scope: RecoveryScope): Promise<number> {
   const { endpointId, since, until } = scope;
   // Ids contain the time of their event, so that a time range is a range of the index; only the index is read.
-  const [row] = await db.query<{ count: number }>(COUNT, [endpointId, lowestIdAt(since), lowestIdAt(until)]);
-  return row?.count ?? 0;
+  return (await rowOf<{ count: number }>(db, COUNT, [endpointId, lowestIdAt(since), lowestIdAt(until)])).count;
 }
 
 const COUNT = `
@@ -132,8 +131,8 @@ export const LATE_WAITING = 20;
 
 /** @returns how many attempts a recovery may queue now, at most `limit` */
 export async function roomInLateLine(db: Handle, endpointId: string, limit: number): Promise<number> {
-  const [row] = await db.query<{ waiting: number }>(LATE, [endpointId, LATE_WAITING]);
-  return Math.max(0, Math.min(limit, LATE_WAITING - (row?.waiting ?? 0)));
+  const { waiting } = await rowOf<{ waiting: number }>(db, LATE, [endpointId, LATE_WAITING]);
+  return Math.max(0, Math.min(limit, LATE_WAITING - waiting));
 }
 
 const LATE = `

@@ -1,4 +1,4 @@
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { describeLimit, type Limit } from '../platform/limits.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 
@@ -81,8 +81,7 @@ export async function keepStarted(db: Handle, workflowId: string): Promise<void>
 
 /** The workflows of a type that were never started; counts up to `limit`. */
 export async function countWaiting(db: Handle, type: WorkflowStart['type'], limit: number): Promise<number> {
-  const [row] = await db.query<{ count: number }>(COUNT, [type, limit]);
-  return row?.count ?? 0;
+  return (await rowOf<{ count: number }>(db, COUNT, [type, limit])).count;
 }
 
 const COUNT = `

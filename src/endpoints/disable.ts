@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, type Handle, tryLockInTransaction } from '../platform/database/database.js';
+import { type Database, type Handle, rowOf, tryLockInTransaction } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -34,11 +34,8 @@ export const COUNTED_TO_CANCEL = 10_000;
 /** Counts the pending deliveries of an endpoint, which disabling it cancels, up to `COUNTED_TO_CANCEL`. */
 export async function countPending(db: Handle, endpointId: string): Promise<number> {
   const pending = { endpoint: '$1::uuid', status: `'pending'`, limit: COUNTED_TO_CANCEL };
-  const [row] = await db.query<{ count: number }>(
-    `select count(*)::int as count from (${newestDeliveries('', pending)}) p`,
-    [endpointId],
-  );
-  return row?.count ?? 0;
+  const count = `select count(*)::int as count from (${newestDeliveries('', pending)}) p`;
+  return (await rowOf<{ count: number }>(db, count, [endpointId])).count;
 }
 
 /** `12 pending deliveries`, for a person who decides whether they are cancelled. @param count as `countPending` reads it */

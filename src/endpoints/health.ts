@@ -1,4 +1,4 @@
-import { type Handle, timeLimited } from '../platform/database/database.js';
+import { type Handle, rowOf, timeLimited } from '../platform/database/database.js';
 import { lowestIdOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AttemptError } from '../platform/vocabulary.js';
@@ -236,8 +236,7 @@ select e.id::text, to_json(hours.since)#>>'{}' as since, to_json(success.at)#>>'
  */
 export async function isFailing(db: Handle, endpointId: string, disableAfter: number): Promise<boolean> {
   if (disableAfter === 0) return false;
-  const [row] = await db.query<{ failing: boolean }>(IS_FAILING, [endpointId, disableAfter]);
-  return row?.failing ?? false;
+  return (await rowOf<{ failing: boolean }>(db, IS_FAILING, [endpointId, disableAfter])).failing;
 }
 
 /** Ended deliveries of an endpoint that are read in one status and range of ids. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Handle, readClock } from './database/database.js';
+import { type Handle, readClock, rowOf } from './database/database.js';
 import { lowestIdAt } from './ids.js';
 
 /**
@@ -26,8 +26,9 @@ export async function removeExpiredEvents(
   db: Handle,
   { before, after, limit }: { before: string; after: string | null; limit: number },
 ): Promise<{ removed: number; after: string | null }> {
-  const [row] = await db.query<{ seen: number; removed: number; last: string | null }>(REMOVE, [before, after, limit]);
-  return { removed: row?.removed ?? 0, after: row && row.seen === limit ? row.last : null };
+  type Row = { seen: number; removed: number; last: string | null };
+  const { seen, removed, last } = await rowOf<Row>(db, REMOVE, [before, after, limit]);
+  return { removed, after: seen === limit ? last : null };
 }
 
 const REMOVE = `
@@ -93,7 +94,8 @@ export const TABLES_WITH_EXPIRY = Object.keys(EXPIRED) as readonly Table[];
 export async function removeExpiredRows(db: Handle, table: Table, retention: number, limit: number): Promise<number> {
   const condition = EXPIRED[table];
   const values = condition.includes('$2') ? [limit, retention] : [limit];
-  const [row] = await db.query<{ removed: number }>(
+  const { removed } = await rowOf<{ removed: number }>(
+    db,
     `
 with removed as (
   delete from ${table} where ctid in (
@@ -103,7 +105,7 @@ with removed as (
 select count(*)::int as removed, ${WITHOUT_FLUSH} from removed`,
     values,
   );
-  return row?.removed ?? 0;
+  return removed;
 }
 
 /** Shortest and longest rest after a batch, ms. */

@@ -1,7 +1,7 @@
 import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint, type PublicEndpoint, withEndpoints } from '../endpoints/endpoints.js';
 import { newestDeliveries } from '../endpoints/health.js';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import type { Delivery, Event, Prisma } from '../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds, idsWithin, lowestIdAt, timeOf } from '../platform/ids.js';
@@ -222,8 +222,8 @@ export async function listMissing(db: Handle, clientId: string, filters: Missing
   const { gte, lt } = idBounds({ createdAfter, createdBefore, before });
   const values = [endpointId, clientId, gte, lt, LOOKED_AT, limit, type, transferId];
   return readWithinLimits(db, clientId, async (tx) => {
-    const [row] = await tx.query<{ ids: string[]; next: string | null }>(LIST_MISSING, values);
-    return { events: await readEventRecords(tx, clientId, row?.ids ?? []), next: row?.next ?? null };
+    const { ids, next } = await rowOf<{ ids: string[]; next: string | null }>(tx, LIST_MISSING, values);
+    return { events: await readEventRecords(tx, clientId, ids), next };
   });
 }
 

@@ -3,7 +3,7 @@ import type { SandboxStepResult } from '../../workflows/sandbox-transfer.js';
 import type { Handover } from '../delivery/handover.js';
 import { countWaiting } from '../delivery/workflow-starts.js';
 import type { Config } from '../platform/config/config.js';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { describeLimit, LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
@@ -168,8 +168,7 @@ export function measureSandboxTransfers(registry: Registry, db: Handle, counted:
 
 /** @param clientId null: of all clients */
 async function countUnfinished(db: Handle, limit: number, clientId: string | null): Promise<number> {
-  const [row] = await db.query<{ count: number }>(UNFINISHED, [limit, clientId]);
-  return row?.count ?? 0;
+  return (await rowOf<{ count: number }>(db, UNFINISHED, [limit, clientId])).count;
 }
 
 const UNFINISHED = `
