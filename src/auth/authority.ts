@@ -18,6 +18,7 @@ import {
   type Clock,
   checkCredentials,
   isAlive,
+  READ_LIMIT,
   readClientRecord,
   systemClock,
 } from './client-record.js';
@@ -45,9 +46,6 @@ export class SecretExpired extends Error {}
 
 /** Decides which client may do what: issues and verifies the access tokens of one environment. */
 export type Authority = ReturnType<typeof openAuthority>;
-
-/** ms after which a token request stops waiting for a database that hangs. */
-const READ_LIMIT = 5_000;
 
 export interface AuthorityDependencies {
   config: Pick<Config, 'authUrl' | 'baseUrl' | 'accessTokenLifetime'>;

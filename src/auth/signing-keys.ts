@@ -8,13 +8,10 @@ import type { SigningKey } from '../platform/database/generated/client.js';
 import { within } from '../platform/deadline.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
-import type { Clock } from './client-record.js';
+import { type Clock, READ_LIMIT } from './client-record.js';
 import { endLinkedSessions } from './console-sessions.js';
 
 export const SIGNING_ALGORITHM = 'RS256';
-
-/** ms after which a read fails. A request with a valid token waits no longer than this for a database that hangs. */
-const READ_LIMIT = 1_500;
 
 /** A signing key as it is stored. The ages come from Postgres's clock, so that all processes agree on them. */
 export interface StoredKey {
@@ -150,8 +147,8 @@ async function addSigningKey(db: Handle, key: NewKey): Promise<void> {
 /** ms after which the keys are read again before the next use. */
 const REREAD_AFTER = 4_000;
 /**
- * ms after which a verification starts to read the keys again without waiting for the result. The 3 s until
- * `TRUSTED_FOR` are the time for slow reads, of which each may take 1.5 s, so that a busy machine refuses no request.
+ * ms after which a verification starts to read the keys again without waiting for the result. It waits after 4 s, so that
+ * a slow read on a busy machine refuses no request.
  */
 const REFRESH_AFTER = 2_000;
 /** ms after which keys that could not be read again stop verifying, so that a revoked key is refused within 5 s. */

@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import { type Authority, SecretExpired, type VerifiedClient } from '../../src/auth/authority.js';
@@ -196,6 +196,27 @@ describe('the cache', () => {
     finish();
     clock.pass(101);
     await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('invalid_token'));
+  });
+
+  it('waits 4 s for a slow read, so a busy machine rejects no valid token', async () => {
+    const { accessToken } = await tokenHolder();
+    let slow = false;
+    const hot: typeof database.hot = async (text, values) => {
+      if (slow) await new Promise((resolve) => setTimeout(resolve, 4_000));
+      return database.hot(text, values);
+    };
+    const one = testAuthority({ ...database, hot }, { clock });
+    await one.authenticate(accessToken, ADDRESS);
+    clock.pass(3_001);
+    slow = true;
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
+    try {
+      const callers = Promise.allSettled([1, 2].map(() => one.authenticate(accessToken, ADDRESS)));
+      await jest.advanceTimersByTimeAsync(4_000);
+      expect((await callers).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it.each<[string, () => Promise<never>]>([

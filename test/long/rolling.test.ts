@@ -145,7 +145,7 @@ test('a rolling restart of all four under load: each exits with code 0, and ever
   expect(balancer.failures).toEqual([]);
   const { 503: _, ...answers } = load.answers;
   expect(Object.keys(answers).sort()).toEqual(['200', '201']);
-  // A process that waited 1.5 s for Postgres returns 503, which is no fault on a busy machine.
+  // A process that waited 3.75 s for Postgres returns 503, which is no fault on a busy machine.
   instances.forEach(keepReasons);
   if (PATIENT && Object.keys(balancer.unavailable).length > 0) {
     throw new Error(`503: ${JSON.stringify(balancer.unavailable)}; the log says: ${JSON.stringify(reasons)}`);
