@@ -11,7 +11,7 @@ import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from
 import { BATCH, LEASE, type LeasedRow, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, checkDue, makeAttempt } from './make-attempt.js';
-import { dropStale, freeExpired, giveBack } from './queue.js';
+import { dropStale, freeExpired, giveBack, type Lease } from './queue.js';
 import { Scan } from './scan.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
@@ -112,7 +112,7 @@ export class Job {
  * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
  * in flight  record, without a next attempt; may not be made any more         –
  * in flight  record that leases the next attempt                              held
- * in flight  slot came after 10 s, secret does not open, recorded before      returned
+ * in flight  slot came after 10 s, fault before the request, recorded before   returned
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
  * returned   the lease is given back, 5 ms later                              –, and its endpoint has more
  *
@@ -279,6 +279,7 @@ export class Dispatcher implements Handover {
     const { deliveryId, clientId, endpointId } = attempt;
     const { slots, attempts } = this.options;
     let answeredAt: number | undefined;
+    let mayBeOut = false;
     let isReleased = false;
     const release = () => {
       if (isReleased) return;
@@ -300,28 +301,28 @@ export class Dispatcher implements Handover {
       const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
       if (isLate()) this.#giveBack([job]);
       else if (!isDue) await dropStale(this.options.db, this.options.token, [deliveryId]);
-      else result = await makeAttempt(attempts, attempt, onAnswered);
+      else {
+        mayBeOut = true;
+        result = await makeAttempt(attempts, attempt, onAnswered);
+      }
     } catch (error) {
       // An unreachable Postgres says nothing about the endpoint.
       if (answeredAt === undefined && !isUnreachable(error)) this.#pause(attempt);
-      // A secret that cannot be opened means that nothing was sent. After any other fault the request may be out, so the
-      // lease runs out first.
-      if (error instanceof EnvelopeError) {
-        this.#giveBack([job]);
-        this.options.onUnreadableSecret?.(error);
-      }
+      // If the request may be out, the lease runs out first. A secret that does not open means that nothing was sent.
+      if (!mayBeOut || error instanceof EnvelopeError) this.#giveBack([job]);
+      if (error instanceof EnvelopeError) this.options.onUnreadableSecret?.(error);
       this.#report(error, deliveryId);
     } finally {
       this.#inFlight.delete(job);
+      // Another attempt has this number. If it was this process's own try, whose reply was lost, that try has also leased the
+      // next attempt. Whatever this process has is given back, before it may lease and start the next attempt itself.
+      if (result && !result.recorded) await this.#free([{ ...attempt, leasedUntil: null }]);
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
       const { number = 0, next, leasedUntil } = result?.recorded ?? {};
       if (next && leasedUntil) {
         const again = { line: 'fresh', number: number + 1, trigger: next, leasedUntil } as const;
         this.#keep(new Job({ ...attempt, ...again }, answeredAt ?? leasedAt));
       }
-      // Another attempt has this number. If it was this process's own try, whose reply was lost, that try has also leased the
-      // next attempt. Whatever this process holds is given back.
-      if (result && !result.recorded) this.#giveBack([new Job({ ...attempt, leasedUntil: null }, leasedAt)]);
       release();
       this.pump();
       job.end(result);
@@ -479,12 +480,15 @@ export class Dispatcher implements Handover {
 
   async #giveBackSoon(): Promise<void> {
     await sleep(GIVING_BACK);
-    const attempts = this.#returned.splice(0).map(({ attempt }) => attempt);
-    await giveBack(this.options.db, this.options.token, attempts).catch((error) =>
-      this.#report(error, attempts[0]?.deliveryId),
+    await this.#free(this.#returned.splice(0).map(({ attempt }) => attempt));
+  }
+
+  async #free(leases: readonly (Lease & AttemptKeys)[]): Promise<void> {
+    await giveBack(this.options.db, this.options.token, leases).catch((error) =>
+      this.#report(error, leases[0]?.deliveryId),
     );
     // Not before: a lease that came first would find none, and look no more.
-    for (const attempt of attempts) this.leaveQueued(attempt);
+    for (const at of leases) this.leaveQueued(at);
   }
 
   /** Runs work that `stop` waits for. */

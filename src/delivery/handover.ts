@@ -18,8 +18,8 @@ export interface LeasedAttempt {
   body: string;
   /** Of the request that made the event, in W3C's form; null: not traced. */
   traceparent: string | null;
-  /** The end of the lease on Postgres's clock, as text: it tells this lease from a later one. Null: not known. */
-  leasedUntil: string | null;
+  /** The end of the lease on Postgres's clock, as text: it tells this lease from a later one. */
+  leasedUntil: string;
 }
 
 /**

@@ -75,13 +75,11 @@ export function queueOverdue(db: Handle, overdue: number, limit: number): Promis
   return db.query<QueuedAt>(QUEUE_OVERDUE, [overdue, limit]);
 }
 
-const HELD = 'lease_token = $1::uuid and lease_until is not null';
-
 const GIVE_BACK = `
 update queue q set lease_token = null, lease_until = null
   from unnest((select $2::uuid[]), $3::timestamptz[]) as given(delivery_id, until)
  where q.delivery_id = given.delivery_id and q.delivery_id = any(array(select unnest($2::uuid[])))
-   and q.${HELD} and (given.until is null or q.lease_until = given.until)`;
+   and q.lease_token = $1::uuid and (given.until is null or q.lease_until = given.until)`;
 
 /** SQL: `QueuedAt` of an endpoint `e`. */
 const QUEUED_AT = 'e.client_id as "clientId", e.id as "endpointId", e.max_concurrency as "maxConcurrency"';
@@ -118,7 +116,7 @@ with endpoint as materialized (
   returning d.event_id, d.client_id
 ), ${showCancelled('cancelled')}
 delete from queue q using asked a
- where q.delivery_id = a.id and (q.${HELD} or q.lease_until is null)
+ where q.delivery_id = a.id and (q.lease_token = $1::uuid or q.lease_until is null)
    and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
 const DUE = `

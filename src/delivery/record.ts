@@ -12,7 +12,7 @@ import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
 export interface MadeAttempt {
-  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'line' | 'number' | 'trigger' | 'url'>;
+  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'line' | 'number' | 'trigger' | 'url' | 'leasedUntil'>;
   outcome: SendOutcome;
 }
 
@@ -67,6 +67,7 @@ export function recordAttempts(
     outcomes.map(({ error }) => error),
     outcomes.map(({ detail }) => detail),
     attempts.map(({ line }) => line),
+    attempts.map(({ leasedUntil }) => leasedUntil),
     workflows === 'retries-only',
   ]);
 }
@@ -96,6 +97,8 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
  * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
  *   succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the
  *   whole table.
+ * - `makes_retry`: the attempt is the manual retry of the queue's row, by its number or, where another attempt was recorded
+ *   under that number meanwhile, by its lease.
  * - `owes_retry`: a manual retry that was accepted after the lease of this attempt had ended has taken over the row of the
  *   queue. It is still to be made, so the row stays.
  * - Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
@@ -108,9 +111,10 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
 const RECORD = `
 with input as (
   select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::text[], $6::text[],
-                       $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
+                       $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
+                       $15::timestamptz[])
     as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
-         response_headers, response_body, error, detail, line)
+         response_headers, response_body, error, detail, line, leased_until)
 ), locked as materialized (
   select d.id, d.status, d.attempt_count, d.next_attempt_at,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
@@ -121,7 +125,8 @@ with input as (
 ), attempt as materialized (
   select i.*, l.status, l.attempt_count + 1 as recorded_as, l.next_attempt_at, l.queued, l.wait,
          i.number <> l.attempt_count + 1 as overtaken,
-         i.number = l.attempt_count + 1 and i.trigger = 'manual' as makes_retry
+         i.trigger = 'manual' and (i.number = l.attempt_count + 1 or i.leased_until = any(array(
+           select q.lease_until from queue q where q.delivery_id = i.delivery_id and q.lease_token = $1::uuid))) as makes_retry
     from input i join locked l on l.id = i.delivery_id
    where i.error is not null and i.number = l.attempt_count + 1
       or i.error is null and i.t <> all(array(
@@ -172,7 +177,7 @@ with input as (
   select event_id, client_id, min(case when unknown_to_workflow then 'again'
                                        when awaited_by_workflow then null
                                        when asleep or status = 'failed' then 'start'
-                                       when status <> 'pending' and not $15::boolean then 'delivered' end::outbox_state) as state
+                                       when status <> 'pending' and not $16::boolean then 'delivered' end::outbox_state) as state
     from updated group by event_id, client_id
 ), told as (
   insert into outbox as o (event_id, client_id, state)

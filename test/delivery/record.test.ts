@@ -70,7 +70,8 @@ async function overtake(event: CommittedEvent): Promise<void> {
 async function retried(event: CommittedEvent, fields: Parameters<typeof made>[1] = {}): Promise<MadeAttempt> {
   await retry(event);
   const [row] = await lease(event);
-  return made(event, { number: row!.number, trigger: 'manual', ...fields });
+  const { number, leasedUntil } = row!;
+  return made(event, { number, leasedUntil, trigger: 'manual', ...fields });
 }
 
 describe('the record of an attempt', () => {
@@ -204,6 +205,16 @@ describe('the record of a manual retry', () => {
       ...{ status: 'pending', attemptCount: 3, asleep: true, nextAttemptAt, rung, ladder },
       attempts: [{}, {}, { number: 3, trigger: 'manual' }],
     });
+    expect(await queueOf(event)).toBeNull();
+  });
+
+  it('regression: whose number an older attempt takes meanwhile is made once, by its success', async () => {
+    const event = await leased();
+    await disable(event);
+    await db.prisma.endpoint.update({ where: { id: event.deliveries[0]!.endpointId }, data: { enabled: true } });
+    const manual = await retried(event);
+    await record([made(event, { outcome: down })]);
+    expect(await record([manual])).toMatchObject([{ number: 2, status: 'succeeded' }]);
     expect(await queueOf(event)).toBeNull();
   });
 

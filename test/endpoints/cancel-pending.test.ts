@@ -17,6 +17,7 @@ import { countDeliveries, makeBacklog, queueBacklog } from '../support/backlog.j
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../support/factories.js';
+import { ENDED } from '../support/made-attempt.js';
 import { outboxOf } from '../support/outbox.js';
 
 let db: TestDatabase;
@@ -39,7 +40,7 @@ const setEnabled = ({ id, clientId, url }: Endpoint, enabled: boolean) =>
 const read = ({ id }: Endpoint) => db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
 const queueOf = ({ id }: Endpoint) => db.prisma.queuedAttempt.findMany({ where: { endpointId: id } });
 const OPTIONS = { token: newId(), workflows: 'every-event' } as const;
-const SECOND = { line: 'late', number: 2, trigger: 'schedule' } as const;
+const SECOND = { line: 'late', number: 2, trigger: 'schedule', leasedUntil: ENDED } as const;
 /** Makes the batches that a worker makes. */
 async function cancelRest({ id }: Endpoint): Promise<void> {
   while (await db.transaction((tx) => cancelPending(tx, id)));

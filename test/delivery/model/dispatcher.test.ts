@@ -120,7 +120,7 @@ class World {
     const row: Row = {
       ...{ deliveryId, eventId: deliveryId, clientId, endpointId, line: 'fresh', number: 1, trigger: 'manual' },
       ...{ url: `http://${endpointId}/${deliveryId}`, secretEnvelope: '', maxConcurrency: null, body: '' },
-      ...{ traceparent: null, leasedUntil: null, token: null },
+      ...{ traceparent: null, leasedUntil: '', token: null },
     };
     this.rows.set(deliveryId, row);
     return row;
@@ -159,7 +159,7 @@ class World {
     const lease = (some: Row[]) =>
       some.map((row) => ({ ...Object.assign(row, { token, leasedUntil: `${this.#leases++}` }), isDue: true }));
     if (text.includes('set lease_token = null')) {
-      for (const row of named) if (row.token === token) Object.assign(row, { token: null, leasedUntil: null });
+      for (const row of named) if (row.token === token) row.token = null;
       return [];
     }
     if (text.startsWith('\nselect q.delivery_id as id')) return named.map(({ deliveryId: id }) => ({ id }));

@@ -64,6 +64,8 @@ export interface ModelJob {
   number: number;
   trigger: Trigger;
   line: Line;
+  /** The end of its lease. */
+  until: number;
 }
 
 /** The next attempt that a record leases at once. */
@@ -143,11 +145,12 @@ export class Model {
       if (!d) return undefined;
       const late = job.number !== d.count + 1;
       if (late && answer !== 'success') return undefined;
+      const makesRetry = this.#makesRetry(d, job, late);
       this.#step(d, job, answer, late);
       const news = this.#newsOf(d, job, job.trigger === 'manual' || late);
       const before = told.get(d.eventId) ?? null;
       told.set(d.eventId, RANK.indexOf(news) < RANK.indexOf(before) ? news : before);
-      return this.#requeue(d, job, late);
+      return this.#requeue(d, job, makesRetry);
     });
     for (const [eventId, outbox] of told)
       if (outbox && !(retriesOnly && outbox === 'delivered')) this.#raise(eventId, outbox);
@@ -272,8 +275,7 @@ export class Model {
   #step(d: ModelDelivery, job: ModelJob, answer: Answer, late: boolean): void {
     const before = d.status;
     const manual = job.trigger === 'manual';
-    // A retry that was accepted after this attempt's lease had ended is another attempt.
-    const makesRetry = manual && !late;
+    const makesRetry = this.#makesRetry(d, job, late);
     const waits = d.queued?.trigger === 'manual' && !makesRetry;
     if (makesRetry) d.owesRetry = false;
     d.count++;
@@ -293,6 +295,11 @@ export class Model {
     d.isNews = d.asleep || (d.status === 'failed' && before !== 'failed');
   }
 
+  /** A retry that was accepted after this attempt's lease had ended is another attempt. */
+  #makesRetry({ queued }: ModelDelivery, { token, trigger, until }: ModelJob, late: boolean): boolean {
+    return trigger === 'manual' && (!late || (queued?.holder === token && queued.until === until));
+  }
+
   /** A workflow asked for an attempt of the late line, or was told when it was queued. */
   #newsOf(d: ModelDelivery, { line }: ModelJob, isUnplanned: boolean): Outbox | null {
     if (isUnplanned) return 'again';
@@ -302,8 +309,8 @@ export class Model {
   }
 
   /** An attempt that is due at once stays queued: leased, where this worker holds it and its endpoint is active. */
-  #requeue(d: ModelDelivery, job: ModelJob, late: boolean): Next | null {
-    if (d.queued?.trigger === 'manual' && (job.trigger !== 'manual' || late)) return null;
+  #requeue(d: ModelDelivery, job: ModelJob, makesRetry: boolean): Next | null {
+    if (d.queued?.trigger === 'manual' && !makesRetry) return null;
     if (d.status !== 'pending' || d.asleep) {
       d.queued = null;
       return null;

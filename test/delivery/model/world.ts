@@ -416,7 +416,8 @@ export class World {
       line,
       trigger: queuedBy,
     });
-    this.#jobs.push({ token, deliveryId, number, trigger, line: row.line, row, leasedAt: this.#elapsed });
+    const until = Date.parse(row.leasedUntil);
+    this.#jobs.push({ token, deliveryId, number, trigger, line: row.line, until, row, leasedAt: this.#elapsed });
   }
 
   async #byId(token: string, { id, queued }: ModelDelivery): Promise<true> {
@@ -425,7 +426,7 @@ export class World {
     return this.#took(token, rows);
   }
 
-  async #giveBack(job: Job, leasedUntil = job.row.leasedUntil): Promise<void> {
+  async #giveBack(job: Job, leasedUntil: string | null = job.row.leasedUntil): Promise<void> {
     await giveBack(this.db, job.token, [{ ...job, leasedUntil }]);
     this.#jobs = this.#jobs.filter((one) => one !== job);
     if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token, toTime(leasedUntil));
@@ -539,8 +540,16 @@ export class World {
     expect(real?.next).toEqual(next?.trigger ?? next);
     if (next === undefined) return this.#giveBack(job, null);
     this.#recorded.push(made);
-    const row = { ...job.row, line: 'fresh' as const, leasedUntil: real?.leasedUntil ?? null };
-    if (next) this.#jobs.push({ ...job, ...next, line: 'fresh', row, leasedAt: this.#elapsed });
+    if (!next || !real?.leasedUntil) return;
+    const row = { ...job.row, line: 'fresh' as const, leasedUntil: real.leasedUntil };
+    this.#jobs.push({
+      ...job,
+      ...next,
+      line: 'fresh',
+      until: Date.parse(row.leasedUntil),
+      row,
+      leasedAt: this.#elapsed,
+    });
   }
 
   /** Postgres does the work of a statement and rolls it back. */

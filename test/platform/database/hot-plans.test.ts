@@ -9,6 +9,7 @@ import { newId } from '../../../src/platform/ids.js';
 import { changeAll } from '../../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { masterKeys, outcome } from '../../support/factories.js';
+import { ENDED } from '../../support/made-attempt.js';
 
 // The plans that Postgres keeps for the statements of every event, with no setting of the session to force them.
 
@@ -48,7 +49,7 @@ async function runBatch(explained: ExplainedDatabase, size: number): Promise<voi
     const { deliveryId } = deliveries[0]!;
     const attempt = { deliveryId, eventId, line: 'fresh', number: 1, trigger: 'schedule' } as const;
     return {
-      attempt: { ...attempt, url: 'http://x' } satisfies Partial<LeasedAttempt>,
+      attempt: { ...attempt, url: 'http://x', leasedUntil: ENDED } satisfies Partial<LeasedAttempt>,
       outcome: outcome(),
     };
   });
