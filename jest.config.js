@@ -31,8 +31,8 @@ function usesServers(path) {
   return known.get(path);
 }
 
-/** `npm test` runs what protects a change; `npm run test:nightly` runs the files that are named for it. */
-const lane = (path) => path.includes('.nightly.test.') === Boolean(process.env.NIGHTLY);
+/** `npm test` runs what protects a change, `npm run test:nightly` the files that are named for it; LONG opens both. */
+const lane = (path) => Boolean(process.env.LONG) || path.includes('.nightly.test.') === Boolean(process.env.NIGHTLY);
 const tests = globSync('test/**/*.test.{ts,tsx}', { cwd: import.meta.dirname }).filter(lane);
 const matching = (uses) => tests.filter((path) => usesServers(path) === uses).map((path) => `<rootDir>/${path}`);
 

@@ -3,7 +3,7 @@
 import { runOnPostgres } from './temporal-on-postgres/run.mjs';
 
 const SUITES =
-  'test/(system/(delivery|event-timeline|roles|crash|kills)|long/(rolling|failpoints(-retries)?|bad-hours|isolation))\\.test';
+  'test/(system/(delivery|event-timeline|roles|crash|kills)|long/(rolling|failpoints(-retries)?|bad-hours|isolation))(\\.nightly)?\\.test';
 
 const asked = process.argv.slice(2);
 const { ROLLING_ROUNDS = '3', ROLLING_RATE = '20' } = process.env;
