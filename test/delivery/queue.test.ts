@@ -416,7 +416,7 @@ describe('queueOverdue', () => {
   const OVERDUE = 120_000;
 
   it('queues deliveries overdue by more than the given time, the most overdue first, up to its limit', async () => {
-    const [late, later, latest] = [await sleeping(-119_000), await sleeping(-121_000), await sleeping(-200_000)];
+    const [late, later, latest] = [await sleeping(-60_000), await sleeping(-121_000), await sleeping(-200_000)];
     expect(await queueOverdue(db, OVERDUE, 1)).toHaveLength(1);
     expect(await rowOf(latest.deliveryId)).toMatchObject({ line: 'late', trigger: 'schedule', leaseToken: null });
     expect(await rowOf(later.deliveryId)).toBeNull();
