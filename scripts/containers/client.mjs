@@ -93,9 +93,7 @@ const TRANSFER = {
 
 function startLoad({ token, rate, port }) {
   const changes = new Map();
-  const responses = {};
   const running = new Set();
-  const begun = Date.now();
   const failures = [];
   let slowest = 0;
   let requests = 0;
@@ -109,8 +107,7 @@ function startLoad({ token, rate, port }) {
       // The API's responses have passed the proxy; its own have not.
       const by = answer.headers && (answer.headers.via ? 'API' : 'proxy');
       const kind = [answer.status, answer.body?.code, by].filter(Boolean).join(' ');
-      responses[kind] = (responses[kind] ?? 0) + 1;
-      failures.push(from - begun);
+      failures.push({ at: from, kind, path: what.path, detail: answer.body?.detail });
     }
     return answer;
   };
@@ -136,12 +133,17 @@ function startLoad({ token, rate, port }) {
       const missing = [...changes.keys()].filter((id) => !received.has(`${port} ${id}`));
       const arrived = [...changes].flatMap(([id, at]) => {
         const delivery = received.get(`${port} ${id}`);
-        return delivery ? [{ delay: Math.max(0, delivery.at - at), count: delivery.count }] : [];
+        return delivery ? [{ ...delivery, delay: Math.max(0, delivery.at - at) }] : [];
       });
       const delays = arrived.map(({ delay }) => delay).sort((a, b) => a - b);
       const delay = (share) => delays[Math.min(delays.length - 1, Math.floor(share * delays.length))];
       return {
-        ...{ requests, acknowledged: changes.size, missing, responses, failures, slowest },
+        ...{ requests, acknowledged: changes.size, missing, failures, slowest },
+        /** How far the clock of a signature is ahead of this process's, s. */
+        ahead: Math.max(
+          0,
+          ...arrived.map(({ signature, at }) => (Date.parse(/t=([^,]+)/.exec(signature)[1]) - at) / 1_000),
+        ),
         twice: arrived.filter(({ count }) => count > 1).length,
         delays: { p50: delay(0.5), p99: delay(0.99), max: delay(1) },
       };

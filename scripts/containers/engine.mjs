@@ -20,8 +20,8 @@ export const cacheDir = join(
   process.env.CACHE_DIR || join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service'),
   'containers',
 );
-const PACKAGES = ['docker.io', 'iptables', 'debootstrap', 'dnsmasq-base', 'iproute2'];
-const PROGRAMS = ['dockerd', 'docker', 'iptables', 'debootstrap', 'dnsmasq', 'ip', 'nsenter'];
+const PACKAGES = ['docker.io', 'iptables', 'debootstrap', 'dnsmasq-base', 'iproute2', 'faketime'];
+const PROGRAMS = ['dockerd', 'docker', 'iptables', 'debootstrap', 'dnsmasq', 'ip', 'nsenter', 'faketime'];
 const PLUGINS = ['docker-compose', 'docker-buildx'];
 /** Of the name server, in the engine's network namespace. */
 const NAME_SERVER = '10.254.254.53';
