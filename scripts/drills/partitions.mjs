@@ -238,7 +238,7 @@ async function drill(name, { cuts, prepare, begin }, clients) {
   const judged = cuts === A ? reports.filter((...report) => !isCut(...report)) : reports;
   const late = judged.flatMap(({ missing }) => missing).length;
   // What is late still arrives: by its lease, by the ladder or by the watchdog.
-  const final = await stop(() => 400_000);
+  const final = await stop(400_000);
   const sum = (of) => final.reduce((total, report) => total + of(report), 0);
   const lost = sum(({ missing }) => missing.length);
   const failures = final.flatMap((report) => report.failures);
