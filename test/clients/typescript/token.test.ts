@@ -130,7 +130,8 @@ describe('invalid_client', () => {
     const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
     const client = stub.client();
     await client.transfers.get('t-1');
-    stub.tokenAnswers = [INVALID];
+    // Of each try: one whose connection breaks is repeated.
+    stub.tokenAnswers = Array.from({ length: 10 }, () => INVALID);
     clock.mockReturnValue(now + 8_500);
     await client.transfers.get('t-2');
     await waitFor('the renewal', () => stub.tokens.length === 2);
