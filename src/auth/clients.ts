@@ -144,6 +144,7 @@ export function changeClient(db: Handle, actor: Actor, clientId: string, change:
     const { name = before.name, networks = before.networks } = change;
     const { rateLimit = before.rateLimit, maxEndpoints = before.maxEndpoints } = change;
     const data = { name, networks: [...new Set(networks)], rateLimit, maxEndpoints };
+    if (isDeepStrictEqual(before, { ...before, ...data })) return before;
     for (const [action, read] of CHANGES) {
       const [from, to] = [read(before), read({ ...before, ...data })];
       if (isDeepStrictEqual(from, to)) continue;
