@@ -26,7 +26,7 @@ const OPTIONS = {
   modes: {
     type: 'string',
     default: 'retries-only,every-event',
-    says: 'values of WORKFLOWS (memory)',
+    says: 'values of WORKFLOWS (memory; the first: scale)',
   },
   events: { type: 'string', default: '5000', says: 'changes of status in a round' },
   rounds: { type: 'string', default: '5', says: 'rounds, of which the medians are reported' },

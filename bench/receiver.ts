@@ -20,8 +20,8 @@ export interface Arrivals {
   /** Different deliveries. */
   count: number;
   repeated: number;
-  /** Transfer id and when its event arrived; only on request. */
-  arrivals: [string, number][];
+  /** Transfer id, when its event arrived, and whether the endpoint never fails or hangs; only on request. */
+  arrivals: [transferId: string, at: number, isHealthy: boolean][];
 }
 
 const HTTP = {
@@ -42,6 +42,8 @@ let responses: Responses = 'accept';
 /** Endpoints by the last digit of the id that ends their path, which is random. */
 const DEAD = /[012] HTTP/;
 const HANGING = /[345] HTTP/;
+/** The end of an arrival's key. */
+const HEALTHY = /[^0-5]$/;
 
 /** @returns the response to write; undefined: none */
 function arrived(head: string, body: Buffer): string | undefined {
@@ -83,7 +85,7 @@ server.listen(0, '127.0.0.1', () =>
     return {
       count: arrivals.size,
       repeated,
-      arrivals: all.map(([key, at]) => [key.slice(0, UUID_LENGTH), at]),
+      arrivals: all.map(([key, at]) => [key.slice(0, UUID_LENGTH), at, HEALTHY.test(key)]),
     };
   }),
 );

@@ -68,6 +68,8 @@ const INTAKE = { waiting: 30, longest: 250 };
 export class Job {
   /** By `performance.now()`, when its slot came. */
   startedAt: number | undefined;
+  /** Its lease has ended, and this process has leased the row again. */
+  isLeasedAgain = false;
   /** Resolves when it starts, or is given back. */
   readonly started = Promise.withResolvers<void>();
   /** Resolves with its result; undefined: it was not made here. */
@@ -92,11 +94,10 @@ export class Job {
 
 /**
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records
- * them. Attempts reach it in four ways:
+ * them. Attempts reach it in three ways:
  *
- * - By id: an event or a manual retry of this process has been committed, or an activity asks for one attempt. Attempts
- *   that are asked for while a statement runs share the next one.
- * - Its record leases the next attempt of a delivery that is due at once (`RecordedAttempt.next`).
+ * - By id: an event or a manual retry of this process has been committed, an activity asks for one attempt, or an attempt
+ *   was made and the next one is due at once. Attempts that are asked for while a statement runs share the next one.
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
  * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have attempts
  *   (scan.ts). What it finds is like a notification. It tells the other workers of lines that nobody has leased for a
@@ -110,9 +111,9 @@ export class Job {
  * –          lease                                                            held, waits for its slot
  * held       slot                                                             in flight
  * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
- * in flight  record, without a next attempt; may not be made any more         –
- * in flight  record that leases the next attempt                              held
- * in flight  slot came after 10 s, fault before the request, recorded before   returned
+ * in flight  record; may not be made any more                                 –
+ * in flight  record, after its lease had ended and came back to this process   returned
+ * in flight  slot came after 10 s, fault before the request                   returned
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
  * returned   the lease is given back, 5 ms later                              –, and its endpoint has more
  *
@@ -152,7 +153,10 @@ export class Dispatcher implements Handover {
     this.#isStillDue = checkDue(db, token);
     this.#byId = new Batcher({
       run: async (ids: readonly string[]) => {
-        const leased = await this.#take(() => leaseById(db, token, ids));
+        if (this.#stopped) return ids.map(() => undefined);
+        const taking = this.#take(() => leaseById(db, token, ids));
+        this.#inBackground(taking);
+        const leased = await taking;
         return ids.map((id) => leased.get(id));
       },
       size: BATCH,
@@ -314,15 +318,11 @@ export class Dispatcher implements Handover {
       this.#report(error, deliveryId);
     } finally {
       this.#inFlight.delete(job);
-      // Another attempt has this number. If it was this process's own try, whose reply was lost, that try has also leased the
-      // next attempt. Whatever this process has is given back, before it may lease and start the next attempt itself.
-      if (result && !result.recorded) await this.#free([{ ...attempt, leasedUntil: null }]);
+      // What this process has of the delivery is given back before it may lease it anew.
+      if (job.isLeasedAgain) await this.#free([{ ...attempt, leasedUntil: null }]);
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
-      const { number = 0, next, leasedUntil } = result?.recorded ?? {};
-      if (next && leasedUntil) {
-        const again = { line: 'fresh', number: number + 1, trigger: next, leasedUntil } as const;
-        this.#keep(new Job({ ...attempt, ...again }, answeredAt ?? leasedAt));
-      }
+      // An attempt whose number was taken may have been recorded before, by a statement whose reply was lost.
+      if (result && result.recorded?.isDue !== false) this.queued(attempt);
       release();
       this.pump();
       job.end(result);
@@ -350,12 +350,13 @@ export class Dispatcher implements Handover {
     const taken = new Map<string, Job>();
     const stale: string[] = [];
     for (const { isDue, ...attempt } of rows) {
-      // The attempt is still running here, and its row was leased again because its lease ran out. The running job is kept. A
-      // manual retry that has taken over the row is made when this lease has ended.
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
       taken.set(attempt.deliveryId, job);
-      if (held) continue;
+      if (held) {
+        held.isLeasedAgain = true;
+        continue;
+      }
       if (isDue) this.#keep(job);
       else {
         job.end();
@@ -492,8 +493,9 @@ export class Dispatcher implements Handover {
   }
 
   /** Runs work that `stop` waits for. */
-  #inBackground(work: Promise<void>): void {
-    const running = work.finally(() => this.#running.delete(running));
+  #inBackground(work: Promise<unknown>): void {
+    const end = () => void this.#running.delete(running);
+    const running: Promise<void> = work.then(end, end);
     this.#running.add(running);
   }
 

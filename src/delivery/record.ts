@@ -6,7 +6,6 @@ import { isRefusedData, isUnreachable } from '../platform/database/faults.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { failpoint } from '../platform/failpoints.js';
 import type { Log } from '../platform/telemetry/log.js';
-import type { Trigger } from '../platform/vocabulary.js';
 import type { LeasedAttempt } from './handover.js';
 import type { SendOutcome } from './sender/send.js';
 
@@ -22,9 +21,8 @@ export interface RecordedAttempt {
   /** Of the attempt; higher than the one that was made if another worker's attempt has that number. */
   number: number;
   status: DeliveryStatus;
-  /** The next attempt is due at once, and leased to this process until `leasedUntil`. */
-  next: Trigger | null;
-  leasedUntil: string | null;
+  /** The next attempt is due at once. It is in the queue, and free. */
+  isDue: boolean;
 }
 
 /** How a process records: its lease, and whether delivered events get a workflow. */
@@ -167,12 +165,12 @@ with input as (
 ), next as (
   update queue q
      set line = 'fresh', due_at = u.next_attempt_at, trigger = case when u.recovered then 'recover' else 'schedule' end,
-         lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
-    from updated u join webhook_endpoints e on e.id = u.endpoint_id and e.enabled and e.deleted_at is null
+         lease_token = null, lease_until = null
+    from updated u
    where q.delivery_id = u.id and q.delivery_id = any(array(select id from updated where status = 'pending' and not asleep))
-     and q.lease_token = $1::uuid
+     and coalesce(q.lease_token, $1::uuid) = $1::uuid
      and (q.trigger <> 'manual' or q.delivery_id = any(array(select id from updated where makes_retry)))
-  returning q.delivery_id, q.trigger, q.lease_until
+  returning q.delivery_id
 ), learns as (
   select event_id, client_id, min(case when unknown_to_workflow then 'again'
                                        when awaited_by_workflow then null
@@ -185,8 +183,8 @@ with input as (
   on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text,
-       n.trigger as next, to_json(n.lease_until)#>>'{}' as "leasedUntil"
-  from updated u left join next n on n.delivery_id = u.id`;
+       u.id = any(array(select delivery_id from next)) as "isDue"
+  from updated u`;
 
 /** Rows of one statement. More rows gain nothing and hold locks for longer. */
 const BATCH = 200;

@@ -99,7 +99,7 @@ describe('the deliveries of missing events', () => {
       { deliveryId: delivery!.id, clientId, line: 'late', trigger: 'recover', leaseToken: null, leaseUntil: null },
     ]);
     expect(await outboxOf(db, eventId)).toBe('again');
-    expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, next: 'recover' });
+    expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, isDue: true });
   });
 
   it('are made once if the activity runs again after a crash', async () => {

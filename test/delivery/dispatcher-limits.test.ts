@@ -8,7 +8,7 @@ import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
-import { fakeSender, makeClient, outcome, refusedBy } from '../support/factories.js';
+import { fakeSender, makeClient, outcome } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -200,22 +200,26 @@ describe('an attempt that waits', () => {
     expect(sender.sent).toHaveLength(2);
   });
 
-  it('starts with 20 s of its lease left, even if the previous record returns late', async () => {
-    const { db: watched, texts } = watchStatements(db);
-    const token = newId();
-    const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);
-    const { record } = recorder;
-    jest.spyOn(recorder, 'record').mockImplementationOnce(async (made) => {
-      const recorded = await record.call(recorder, made);
-      runAhead(10_001);
-      return recorded;
+  it('regression: is given back if its lease returns after the process has begun to stop', async () => {
+    const returning = Promise.withResolvers<void>();
+    let leased = false;
+    const slow: TestDatabase = Object.assign(Object.create(db), {
+      async hot(text: string, values: unknown[]) {
+        const rows = await db.hot(text, values);
+        if (isLeaseStatement(text)) {
+          leased = true;
+          await returning.promise;
+        }
+        return rows;
+      },
     });
-    const sender = fakeSender((call) => (call === 1 ? refusedBy(503) : outcome()));
-    const { commit } = dispatchers.open(sender, { db: watched, recorder, token });
-    const { eventId } = await commit();
-    await dispatchers.settled(eventId);
-    expect(texts.filter(isLeaseStatement)).not.toEqual([]);
-    expect(sender.sent).toHaveLength(2);
+    const { commit, dispatcher } = dispatchers.open(fakeSender(), { db: slow });
+    await commit();
+    await waitFor('the lease', () => leased);
+    const stopped = dispatcher.stop();
+    returning.resolve();
+    await stopped;
+    expect(await dispatchers.readQueue()).toMatchObject([{ leaseToken: null }]);
   });
 
   it('is given back in one statement with the others when the process stops', async () => {

@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Dispatcher } from '../../src/delivery/dispatcher.js';
 import type { QueuedAt } from '../../src/delivery/handover.js';
 import { Recorder } from '../../src/delivery/record.js';
+import { retryDelivery } from '../../src/delivery/retry.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
@@ -11,7 +12,14 @@ import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
 import { expireLeases } from '../support/expire-leases.js';
-import { ENDPOINT_SECRET, fakeSender, makeClient, outcome, refusedBy } from '../support/factories.js';
+import {
+  BY_OPERATOR as by,
+  ENDPOINT_SECRET,
+  fakeSender,
+  makeClient,
+  outcome,
+  refusedBy,
+} from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -129,7 +137,7 @@ describe('a change that is made while many attempts wait', () => {
 });
 
 describe('an attempt that fails', () => {
-  it('is followed at once by a rung of 0 s in the same process, without another lease', async () => {
+  it('is followed at once by a rung of 0 s in the same process', async () => {
     const { db: watched, texts } = watchStatements(db);
     const sender = fakeSender((call) => (call === 1 ? refusedBy(503) : refusedBy(500)));
     const { commit } = dispatchers.open(sender, { db: watched, retryDelays: [0, 300_000] });
@@ -140,7 +148,7 @@ describe('an attempt that fails', () => {
       { status: 'pending', asleep: true, attemptCount: 2, rung: 2, attempts: [{ number: 1 }, { number: 2 }] },
     ]);
     expect(sender.sent).toHaveLength(2);
-    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
+    expect(texts.filter(isLeaseStatement)).toHaveLength(2);
   });
 
   it('is followed at once by a rung of 0 s, even if the result of its record was lost', async () => {
@@ -170,6 +178,26 @@ describe('an attempt that fails', () => {
     expect(deliveries).toMatchObject([{ status: 'succeeded', attempts: [{ number: 1 }, { number: 2 }] }]);
     // Before the lease has run out.
     expect(performance.now() - begun).toBeLessThan(28_000);
+  });
+
+  // A manual retry that took over the row of such an attempt waited until the new lease had ended, 30 s.
+  it('regression: gives back what this process has leased again meanwhile, because its lease had ended', async () => {
+    const { sender, release } = heldSender(1, () => refusedBy(503));
+    const { dispatcher, commit } = dispatchers.open(sender, { retryDelays: [300_000] });
+    const event = await commit();
+    const { deliveryId } = keysOf(event);
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    await db.query('update queue set lease_token = null, lease_until = null where delivery_id = $1::uuid', [
+      deliveryId,
+    ]);
+    await retryDelivery(db, { queued: () => undefined }, { by, clientId: null, deliveryId });
+    dispatcher.expect(keysOf(event));
+    await waitFor('the lease of the retry', async () => (await rowOf(deliveryId))?.leaseToken);
+    release();
+    await waitFor('the manual retry', () => sender.sent.length === 2);
+    expect(await dispatchers.settled(event.eventId)).toMatchObject({
+      deliveries: [{ attempts: [{ trigger: 'schedule' }, { trigger: 'manual' }] }],
+    });
   });
 
   it('leaves the queue when its next rung is later', async () => {
@@ -444,7 +472,7 @@ describe('an attempt that is leased by id', () => {
     const { dispatcher } = dispatchers.open(fakeSender(() => refusedBy(503)));
     const event = await commitEvent(db, { retryDelays: [300_000] });
     const keys = keysOf(event);
-    const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', next: null };
+    const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', isDue: false };
     expect(await resultOf(dispatcher.make(keys))).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
   });
 

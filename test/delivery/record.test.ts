@@ -41,7 +41,6 @@ const setRow = (event: CommittedEvent, data: Parameters<typeof db.prisma.deliver
   db.prisma.delivery.update({ where: { id: idOf(event) }, data });
 
 const down = refusedBy(503);
-const unqueued = { next: null, leasedUntil: null };
 const retry = (event: CommittedEvent) =>
   retryDelivery(db, { queued: () => undefined }, { by, clientId: null, deliveryId: idOf(event) });
 const lease = (event: CommittedEvent, token = OWN) => leaseById(db, token, [idOf(event)]);
@@ -78,7 +77,7 @@ describe('the record of an attempt', () => {
   it('ends a delivery as succeeded after a success, and takes its attempt out of the queue', async () => {
     const event = await leased();
     expect(await record([made(event)])).toEqual([
-      { deliveryId: idOf(event), number: 1, status: 'succeeded', ...unqueued },
+      { deliveryId: idOf(event), number: 1, status: 'succeeded', isDue: false },
     ]);
     const { url } = event.deliveries[0]!;
     expect(await read(event)).toMatchObject({
@@ -99,24 +98,26 @@ describe('the record of an attempt', () => {
     expect((await read(silent)).attempts).toMatchObject([{ responseHeaders: null, error: 'timeout', detail: null }]);
   });
 
-  it('leaves the next attempt queued and leased to this process when the rung is 0 s', async () => {
+  it('leaves the next attempt in the queue, free, when the rung is 0 s', async () => {
     const event = await leased();
-    const before = await queueOf(event);
     const [recorded] = await record([made(event, { outcome: down })]);
-    expect(recorded).toMatchObject({ number: 1, status: 'pending', next: 'schedule' });
+    expect(recorded).toMatchObject({ number: 1, status: 'pending', isDue: true });
     expect(await read(event)).toMatchObject({ rung: 1, asleep: false, attemptCount: 1, finishedAt: null });
-    const row = await queueOf(event);
-    expect(row).toMatchObject({ line: 'fresh', trigger: 'schedule', leaseToken: OWN });
-    expect(row!.leaseUntil!.getTime()).toBeGreaterThan(before!.leaseUntil!.getTime());
+    expect(await queueOf(event)).toMatchObject({
+      line: 'fresh',
+      trigger: 'schedule',
+      leaseToken: null,
+      leaseUntil: null,
+    });
   });
 
-  it('leases no next attempt at an endpoint that was disabled meanwhile, and has more deliveries than are cancelled at once', async () => {
+  it('leaves the next attempt at an endpoint that was disabled meanwhile to its cancellation', async () => {
     const event = await leased();
     const { endpointId } = event.deliveries[0]!;
     const data = { enabled: false, cancellingAfter: '00000000-0000-0000-0000-000000000000' };
     await db.prisma.endpoint.update({ where: { id: endpointId }, data });
     const [recorded] = await record([made(event, { outcome: down })]);
-    expect(recorded).toMatchObject({ number: 1, status: 'pending', next: null });
+    expect(recorded).toMatchObject({ number: 1, status: 'pending' });
     expect(await queueOf(event)).not.toBeNull();
     await db.transaction((tx) => cancelPending(tx, endpointId));
     expect(await read(event)).toMatchObject({ status: 'cancelled', attemptCount: 1 });
@@ -132,7 +133,7 @@ describe('the record of an attempt', () => {
     const planned = nextAttemptAt!.getTime();
     expect(planned).toBeGreaterThanOrEqual(before + 7 * MINUTE - 5);
     expect(planned).toBeLessThanOrEqual(Date.now() + 7 * MINUTE + 5);
-    expect(recorded).toMatchObject({ next: null });
+    expect(recorded).toMatchObject({ isDue: false });
     expect(await queueOf(event)).toBeNull();
   });
 
@@ -167,7 +168,7 @@ describe('the record of an attempt', () => {
   ])('keeps a delivery cancelled that was cancelled during the attempt, after %s', async (_, result) => {
     const event = await leased();
     await disable(event);
-    expect(await record([made(event, { outcome: result })])).toMatchObject([{ status: 'cancelled', next: null }]);
+    expect(await record([made(event, { outcome: result })])).toMatchObject([{ status: 'cancelled', isDue: false }]);
     expect(await read(event)).toMatchObject({
       ...{ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 1, rung: 0, nextAttemptAt: null },
       attempts: [{ responseStatus: result.responseStatus }],
@@ -184,7 +185,7 @@ describe('the record of an attempt', () => {
     expect(await resetForRecovery(db, { ...scope, after: null, limit: 10, retryDelays: [0, 2 * MINUTE] })).toEqual([
       idOf(event),
     ]);
-    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', next: 'recover' }]);
+    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', isDue: true }]);
     expect(await read(event)).toMatchObject({ rung: 1, ladder: '0s,2m', attempts: [{ trigger: 'schedule' }] });
   });
 
@@ -200,7 +201,7 @@ describe('the record of a manual retry', () => {
   it('leaves the planned time, the rung and the ladder of a sleeping delivery as they were when it fails', async () => {
     const event = await asleep();
     const { nextAttemptAt, rung, ladder } = await read(event);
-    expect(await record([await retried(event, { outcome: down })])).toMatchObject([{ next: null, number: 3 }]);
+    expect(await record([await retried(event, { outcome: down })])).toMatchObject([{ isDue: false, number: 3 }]);
     expect(await read(event)).toMatchObject({
       ...{ status: 'pending', attemptCount: 3, asleep: true, nextAttemptAt, rung, ladder },
       attempts: [{}, {}, { number: 3, trigger: 'manual' }],
@@ -222,9 +223,9 @@ describe('the record of a manual retry', () => {
     const event = await asleep();
     const attempt = await retried(event, { outcome: down });
     await setRow(event, { nextAttemptAt: new Date(Date.now() - 1_000) });
-    expect(await record([attempt])).toMatchObject([{ status: 'pending', next: 'schedule' }]);
+    expect(await record([attempt])).toMatchObject([{ status: 'pending', isDue: true }]);
     expect(await read(event)).toMatchObject({ asleep: false, rung: 2, attemptCount: 3 });
-    expect(await queueOf(event)).toMatchObject({ trigger: 'schedule', leaseToken: OWN });
+    expect(await queueOf(event)).toMatchObject({ trigger: 'schedule', leaseToken: null });
   });
 
   it('ends a sleeping delivery: as succeeded after a success, as failed after a 410', async () => {
@@ -275,7 +276,7 @@ describe('a record counts by delivery and number, whichever process holds the le
     const event = await leased();
     await overtake(event);
     const before = await queueOf(event);
-    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', next: null }]);
+    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', isDue: false }]);
     expect(await queueOf(event)).toEqual(before);
   });
 
@@ -340,7 +341,7 @@ describe('a record counts by delivery and number, whichever process holds the le
   it('and after Postgres was set back, a delivery without a row in the queue sleeps, even if its next attempt is due', async () => {
     const event = await leased({ retryDelays: [0, 0] });
     await db.prisma.queuedAttempt.delete({ where: { deliveryId: idOf(event) } });
-    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', next: null }]);
+    expect(await record([made(event, { outcome: down })])).toMatchObject([{ status: 'pending', isDue: false }]);
     expect([await read(event), await queueOf(event), await outboxOf(event)]).toMatchObject([
       { asleep: true },
       null,

@@ -85,9 +85,12 @@ describe('recovering deliveries', () => {
     const id = ids[0]!;
     await reset(scope);
     const first = await lease(db, id);
-    expect(await record(db, first, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', next: 'recover' });
+    expect(await record(db, first, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', isDue: true });
     expect(await queueOf(id)).toMatchObject({ line: 'fresh', trigger: 'recover' });
-    expect(await record(db, { ...first, number: 9 }, refusedBy(503))).toMatchObject({ status: 'pending', next: null });
+    expect(await record(db, { ...first, number: 9 }, refusedBy(503))).toMatchObject({
+      status: 'pending',
+      isDue: false,
+    });
     expect(await read(id)).toMatchObject({ rung: 2, asleep: true });
   });
 
@@ -97,7 +100,7 @@ describe('recovering deliveries', () => {
     await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
     expect(await reset(scope)).toEqual([id]);
     expect(await queueOf(id)).toMatchObject({ line: 'fresh', trigger: 'manual' });
-    expect(await makeOne(db, id, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', next: 'recover' });
+    expect(await makeOne(db, id, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', isDue: true });
     expect(await read(id)).toMatchObject({ rung: 0, asleep: false });
   });
 
@@ -109,7 +112,7 @@ describe('recovering deliveries', () => {
     expect(await read(id)).toMatchObject({ status: 'cancelled' });
     expect(await reset(scope)).toEqual([id]);
     expect(await queueOf(id)).toMatchObject({ leaseToken: inFlight.token });
-    expect(await record(db, inFlight, refusedBy(503))).toMatchObject({ number: 1, next: 'recover' });
+    expect(await record(db, inFlight, refusedBy(503))).toMatchObject({ number: 1, isDue: true });
     expect(await read(id)).toMatchObject({ status: 'pending', rung: 1 });
   });
 

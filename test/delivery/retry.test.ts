@@ -277,7 +277,7 @@ describe('the attempt of a manual retry', () => {
       expect(await makeOne(db, target.deliveryId, refusedBy(503))).toMatchObject({
         number,
         status: 'pending',
-        next: null,
+        isDue: false,
       });
       const { delivery, queue, outbox } = await read(target);
       expect(delivery).toEqual({ ...before.delivery, attemptCount: number });
@@ -291,7 +291,7 @@ describe('the attempt of a manual retry', () => {
     const planned = new Date(Date.now() - 1_000);
     await db.prisma.delivery.update({ where: { id: target.deliveryId }, data: { nextAttemptAt: planned } });
     const manual = await lease(db, target.deliveryId);
-    expect(await record(db, manual, refusedBy(503))).toMatchObject({ number: 3, next: 'schedule' });
+    expect(await record(db, manual, refusedBy(503))).toMatchObject({ number: 3, isDue: true });
     const { delivery, queue } = await read(target);
     expect(delivery).toMatchObject({ status: 'pending', asleep: false, rung: 2, nextAttemptAt: planned });
     expect(queue).toMatchObject({ trigger: 'schedule', leaseToken: manual.token, dueAt: planned });
@@ -302,7 +302,7 @@ describe('the attempt of a manual retry', () => {
   it('of a queued first attempt that fails leaves the whole ladder', async () => {
     const target = await queued();
     await retry(target);
-    expect(await makeOne(db, target.deliveryId, refusedBy(503))).toMatchObject({ number: 1, next: 'schedule' });
+    expect(await makeOne(db, target.deliveryId, refusedBy(503))).toMatchObject({ number: 1, isDue: true });
     expect(await read(target)).toMatchObject({
       delivery: { rung: 0, status: 'pending' },
       queue: { trigger: 'schedule' },
@@ -313,7 +313,7 @@ describe('the attempt of a manual retry', () => {
     const target = await queued();
     await db.prisma.delivery.update({ where: { id: target.deliveryId }, data: { recovered: true } });
     await retry(target);
-    expect(await makeOne(db, target.deliveryId, refusedBy(503))).toMatchObject({ next: 'recover' });
+    expect(await makeOne(db, target.deliveryId, refusedBy(503))).toMatchObject({ isDue: true });
   });
 
   it('that succeeds makes a sleeping delivery succeed', async () => {

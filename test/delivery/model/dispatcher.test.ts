@@ -146,10 +146,9 @@ class World {
       return undefined;
     }
     const goesOn = error !== null && number < 3;
-    if (goesOn) Object.assign(row, { number: number + 1, leasedUntil: `${this.#leases++}` });
+    if (goesOn) Object.assign(row, { number: number + 1, token: null });
     else this.rows.delete(deliveryId);
-    const rest = { reason: null, nextAttemptAt: null, leasedUntil: row.leasedUntil };
-    return { deliveryId, number, status: goesOn ? 'pending' : 'succeeded', next: goesOn ? 'manual' : null, ...rest };
+    return { deliveryId, number, status: goesOn ? 'pending' : 'succeeded', isDue: goesOn };
   }
 
   async #run(text: string, [token, ids, attempts, limit]: Values): Promise<unknown[]> {

@@ -68,9 +68,6 @@ export interface ModelJob {
   until: number;
 }
 
-/** The next attempt that a record leases at once. */
-export type Next = { number: number; trigger: Trigger };
-
 type Keys = { id: string; endpointId: string };
 
 export class Model {
@@ -137,8 +134,8 @@ export class Model {
     if (d.queued?.holder === token || d.queued?.holder === null) this.#unqueue(d);
   }
 
-  /** @returns for each attempt the next one; null: none is leased here; undefined: it is not recorded */
-  record(batch: readonly { job: ModelJob; answer: Answer }[], retriesOnly: boolean): (Next | null | undefined)[] {
+  /** @returns for each attempt whether the next one is due at once; undefined: it is not recorded */
+  record(batch: readonly { job: ModelJob; answer: Answer }[], retriesOnly: boolean): (boolean | undefined)[] {
     const told = new Map<string, Outbox | null>();
     const results = batch.map(({ job, answer }) => {
       const d = this.deliveries.get(job.deliveryId);
@@ -308,18 +305,16 @@ export class Model {
     return d.status === 'pending' ? null : 'delivered';
   }
 
-  /** An attempt that is due at once stays queued: leased, where this worker holds it and its endpoint is active. */
-  #requeue(d: ModelDelivery, job: ModelJob, makesRetry: boolean): Next | null {
-    if (d.queued?.trigger === 'manual' && !makesRetry) return null;
+  /** An attempt that is due at once stays queued, free unless another worker has leased it. */
+  #requeue(d: ModelDelivery, job: ModelJob, makesRetry: boolean): boolean {
+    if (d.queued?.trigger === 'manual' && !makesRetry) return false;
     if (d.status !== 'pending' || d.asleep) {
       d.queued = null;
-      return null;
+      return false;
     }
-    if (d.queued?.holder !== job.token || !this.#isActive(d)) return null;
-    const trigger = d.recovered ? 'recover' : 'schedule';
-    const due = d.nextAt ?? this.now;
-    d.queued = { line: 'fresh', trigger, due, holder: job.token, until: this.now + LEASE };
-    return { number: d.count + 1, trigger };
+    if (!d.queued || (d.queued.holder ?? job.token) !== job.token) return false;
+    this.#queue(d, 'fresh', d.recovered ? 'recover' : 'schedule', d.nextAt ?? this.now);
+    return true;
   }
 
   #isActive({ endpointId }: ModelDelivery): boolean {

@@ -16,7 +16,7 @@ import { changeStatus } from '../../../src/transfers/change-status.js';
 import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';
 import type { ClockedDatabase } from './clock.js';
-import { type Answer, Model, type ModelDelivery, type ModelJob, type Next } from './model.js';
+import { type Answer, Model, type ModelDelivery, type ModelJob } from './model.js';
 import { ROWS, readAll, restoreAll, type Saved } from './rows.js';
 
 const LADDERS: readonly (readonly number[])[] = [[0, 60_000], [0, 60_000], [60_000, 0, 300_000], [0, 0, 3_600_000], []];
@@ -53,7 +53,7 @@ export interface Step {
   b: number;
 }
 
-type Job = ModelJob & { row: LeasedRow; leasedAt: number };
+type Job = ModelJob & { row: LeasedRow; leasedAt: number; isLeasedAgain?: boolean };
 /** An attempt that was made and is not recorded yet. */
 interface Made {
   job: Job;
@@ -399,10 +399,13 @@ export class World {
       if (!row.isDue) {
         await dropStale(db, token, [id]);
         model.drop(id, token);
-      } else if (
-        ![...this.#jobs, ...this.#made.map(({ job }) => job)].some((j) => j.token === token && j.deliveryId === id)
-      )
-        this.#keep(token, row);
+        continue;
+      }
+      const held = [...this.#jobs, ...this.#made.map(({ job }) => job)].find(
+        (job) => job.token === token && job.deliveryId === id,
+      );
+      if (held) held.isLeasedAgain = true;
+      else this.#keep(token, row);
     }
     return true;
   }
@@ -488,10 +491,10 @@ export class World {
     const token = distinct[0]?.job.token;
     if (!token) return false;
     const recorded = await recordAttempts(this.db, this.#options(token), distinct.map(attemptOf));
-    const next = this.model.record(distinct, this.retriesOnly);
+    const due = this.model.record(distinct, this.retriesOnly);
     for (const [i, made] of distinct.entries()) {
       const row = recorded.find(({ deliveryId }) => deliveryId === made.job.deliveryId);
-      await this.#recordedAs(made, row, next[i]);
+      await this.#recordedAs(made, row, due[i]);
       const d = this.model.deliveries.get(made.job.deliveryId);
       if (row) expect([row.number, row.status]).toEqual([d?.count, d?.status]);
     }
@@ -510,8 +513,8 @@ export class World {
     const recorder = new Recorder(this.db, this.#options(token), silentLog);
     const recorded = await Promise.all(bad.map((made) => recorder.record(attemptOf(made))));
     for (const [i, made] of distinct.entries()) {
-      const [next] = this.model.record([made], this.retriesOnly);
-      await this.#recordedAs(made, recorded[i], next);
+      const [isDue] = this.model.record([made], this.retriesOnly);
+      await this.#recordedAs(made, recorded[i], isDue);
     }
     await this.#disableGone(distinct);
     return true;
@@ -535,21 +538,10 @@ export class World {
     return distinct;
   }
 
-  async #recordedAs(made: Made, real: RecordedAttempt | undefined, next: Next | null | undefined): Promise<void> {
-    const { job } = made;
-    expect(real?.next).toEqual(next?.trigger ?? next);
-    if (next === undefined) return this.#giveBack(job, null);
-    this.#recorded.push(made);
-    if (!next || !real?.leasedUntil) return;
-    const row = { ...job.row, line: 'fresh' as const, leasedUntil: real.leasedUntil };
-    this.#jobs.push({
-      ...job,
-      ...next,
-      line: 'fresh',
-      until: Date.parse(row.leasedUntil),
-      row,
-      leasedAt: this.#elapsed,
-    });
+  async #recordedAs(made: Made, real: RecordedAttempt | undefined, isDue: boolean | undefined): Promise<void> {
+    expect(real?.isDue).toBe(isDue);
+    if (real) this.#recorded.push(made);
+    if (made.job.isLeasedAgain) await this.#giveBack(made.job, null);
   }
 
   /** Postgres does the work of a statement and rolls it back. */
