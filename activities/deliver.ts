@@ -27,7 +27,7 @@ const WAITING = 66;
 /** Creates the activities of the workflow `deliverEvent`. */
 export function createDeliverActivities(
   database: Handle,
-  dispatcher: Pick<Dispatcher, 'make'>,
+  dispatcher: Pick<Dispatcher, 'make' | 'leaveQueued'>,
   log: Log,
 ): DeliverActivities & ReadDeliveriesActivities {
   /** The client of each activity that waits. */
@@ -37,7 +37,7 @@ export function createDeliverActivities(
   const make = async (attempt: AttemptKeys): Promise<void> => {
     const { clientId, deliveryId } = attempt;
     const held = waiting.filter((id) => id === clientId).length;
-    if (!withinShare(held, 1, WAITING - waiting.length)) return;
+    if (!withinShare(held, 1, WAITING - waiting.length)) return dispatcher.leaveQueued(attempt);
     waiting.push(clientId);
     try {
       const job = await dispatcher.make(attempt);

@@ -8,9 +8,18 @@ import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
-import { BATCH, LEASE, type LeasedRow, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from './lease.js';
+import {
+  BATCH,
+  type Cursor,
+  LEASE,
+  type LeasedRow,
+  type LeaseRequest,
+  leaseById,
+  leaseOfEndpoints,
+  readHeads,
+} from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
-import { type AttemptDependencies, type AttemptResult, checkDue, makeAttempt } from './make-attempt.js';
+import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
 import { dropStale, freeExpired, giveBack, type Lease } from './queue.js';
 import { Scan } from './scan.js';
 import type { Slots } from './slots.js';
@@ -44,8 +53,8 @@ export interface DispatcherOptions {
   token: string;
   slots: Slots<Job>;
   workers: Pick<LiveWorkers, 'of' | 'count'>;
-  /** Tells the other workers of attempts that this one leaves to them, or that none has leased. */
-  wakeUps: Pick<WakeUps, 'send' | 'sendToAll'>;
+  /** Tells the other workers of attempts that this one leaves to them, or that none has leased, and how far it has looked. */
+  wakeUps: Omit<WakeUps, 'flush'>;
   /** ENDPOINT_CONCURRENCY */
   perEndpoint: number;
   attempts: AttemptDependencies;
@@ -139,7 +148,7 @@ export class Dispatcher implements Handover {
   readonly #byId: Batcher<string, Job | undefined>;
   /** Attempts that are being leased by id. */
   #asked = 0;
-  readonly #isStillDue: ReturnType<typeof checkDue>;
+  readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
   #returned: Job[] = [];
@@ -150,7 +159,7 @@ export class Dispatcher implements Handover {
   constructor(private readonly options: DispatcherOptions) {
     const { db, token, log } = options;
     this.retryDelays = options.retryDelays;
-    this.#isStillDue = checkDue(db, token);
+    this.#lookAgain = lookAgain(db, token);
     this.#byId = new Batcher({
       run: async (ids: readonly string[]) => {
         if (this.#stopped) return ids.map(() => undefined);
@@ -302,12 +311,12 @@ export class Dispatcher implements Handover {
     this.#inFlight.add(job);
     let result: AttemptResult | undefined;
     try {
-      const isDue = isLate() || (await this.#isStillDue(attempt, leasedAt));
+      const due = isLate() ? undefined : await this.#lookAgain(attempt, leasedAt);
       if (isLate()) this.#giveBack([job]);
-      else if (!isDue) await dropStale(this.options.db, this.options.token, [deliveryId]);
+      else if (!due) await dropStale(this.options.db, this.options.token, [deliveryId]);
       else {
         mayBeOut = true;
-        result = await makeAttempt(attempts, attempt, onAnswered);
+        result = await makeAttempt(attempts, due, onAnswered);
       }
     } catch (error) {
       // An unreachable Postgres says nothing about the endpoint.
@@ -348,7 +357,7 @@ export class Dispatcher implements Handover {
     const rows = await lease();
     if (rows.length > 0) failpoint('after-lease');
     const taken = new Map<string, Job>();
-    const stale: string[] = [];
+    const stale: Job[] = [];
     for (const { isDue, ...attempt } of rows) {
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
@@ -358,14 +367,18 @@ export class Dispatcher implements Handover {
         continue;
       }
       if (isDue) this.#keep(job);
-      else {
-        job.end();
-        stale.push(attempt.deliveryId);
-      }
+      else stale.push(job);
     }
     this.pump();
-    if (stale.length > 0) await dropStale(this.options.db, this.options.token, stale);
+    // Not awaited: a cancellation of many deliveries has their endpoint locked, and other endpoints wait for the next lease.
+    if (stale.length > 0) this.#inBackground(this.#drop(stale));
     return taken;
+  }
+
+  async #drop(jobs: readonly Job[]): Promise<void> {
+    const ids = jobs.map(({ attempt }) => attempt.deliveryId);
+    await dropStale(this.options.db, this.options.token, ids).catch((error) => this.#report(error, ids[0]));
+    for (const job of jobs) job.end();
   }
 
   #expectMore(at: QueuedAt): void {
@@ -435,10 +448,18 @@ export class Dispatcher implements Handover {
   }
 
   async #scanLines(): Promise<void> {
-    const { heads, next } = await readHeads(this.options.db, this.#scan.begin());
+    const from = this.#scan.begin();
+    const { heads, next } = await readHeads(this.options.db, from);
     const isStep = this.#scan.end(next);
     for (const at of heads) this.expect(at);
-    if (isStep) this.found(heads.filter(({ isOverdue }) => isOverdue));
+    if (!isStep) return;
+    this.found(heads.filter(({ isOverdue }) => isOverdue));
+    if ((from || next) && this.options.workers.count > 1) this.options.wakeUps.sendScanned(next);
+  }
+
+  /** Another worker has looked at the lines up to this one: the next step continues after it. */
+  scanned(upTo: Cursor | null): void {
+    this.#scan.continueAfter(upTo);
   }
 
   async #leaseOf(endpoints: readonly QueuedAt[]): Promise<{ leased: number; asked: number }> {

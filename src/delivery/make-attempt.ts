@@ -11,7 +11,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { currentTraceId, inSpan } from '../platform/telemetry/traces.js';
 import type { LeasedAttempt } from './handover.js';
-import { areDue } from './queue.js';
+import { readTargets } from './queue.js';
 import type { RecordedAttempt, Recorder } from './record.js';
 import type { Sender, SendOutcome } from './sender/send.js';
 
@@ -199,17 +199,21 @@ const FRESH = 50;
 const BATCH = 200;
 
 /**
- * Makes the check whether an attempt may still be made: its endpoint is active, and its delivery was not cancelled. An
- * attempt that has waited asks the rows, and those that wait at the same moment share a statement.
- * @returns the check; `leasedAt` is by `performance.now()`
+ * Makes the look at an attempt that is about to start: whether it may still be made, since its endpoint is active and its
+ * delivery was not cancelled, and where to. An attempt that has waited asks the rows, and those that wait at the same moment
+ * share a statement.
+ * @returns the look; `leasedAt` is by `performance.now()`. It returns the attempt, or undefined if it may not be made.
  */
-export function checkDue(db: Handle, token: string) {
-  const due = new Batcher({
-    run: (ids: readonly string[]) => areDue(db, token, ids),
+export function lookAgain(db: Handle, token: string) {
+  const targets = new Batcher({
+    run: (ids: readonly string[]) => readTargets(db, token, ids),
     size: BATCH,
     concurrency: 1,
     gather: 0,
   });
-  return async ({ deliveryId }: LeasedAttempt, leasedAt: number): Promise<boolean> =>
-    performance.now() - leasedAt <= FRESH || due.run(deliveryId);
+  return async (attempt: LeasedAttempt, leasedAt: number): Promise<LeasedAttempt | undefined> => {
+    if (performance.now() - leasedAt <= FRESH) return attempt;
+    const target = await targets.run(attempt.deliveryId);
+    return target && { ...attempt, ...target };
+  };
 }

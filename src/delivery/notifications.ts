@@ -123,10 +123,11 @@ export class AttemptListener {
       await connection.query(`listen ${pg.escapeIdentifier(this.#own)}`);
       await connection.query(`listen ${CHANNEL}`);
     };
+    let isOpen = true;
     const use = async () => {
       await within(this.#times.limit, connect(), () => new Error('no connection in time'));
       onListening();
-      for (;;) {
+      while (isOpen) {
         await this.#check();
         await sleep(this.#times.check, undefined, { signal: this.#stopping.signal });
       }
@@ -134,6 +135,7 @@ export class AttemptListener {
     try {
       await Promise.race([use(), lost]);
     } finally {
+      isOpen = false;
       this.#stopping.signal.removeEventListener('abort', lose);
       // A connection whose packets are dropped never ends by itself.
       await within(CLOSE, connection.end()).catch(() => connection.connection.stream.destroy());

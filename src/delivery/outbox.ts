@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { WorkflowMode } from '../platform/config/config.js';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -74,12 +75,13 @@ const keysOf = (events: readonly LeasedEvent[]) => [
 ];
 
 /**
- * Deletes up to `limit` rows of delivered events without a workflow: of events made longer ago than `trail` (ms, by
- * Postgres's clock) that no process has leased, oldest first of each client. The statement waits for no lock.
- * @returns how many it deleted, and how many have a pending delivery and are due for their workflow after all
+ * Deletes up to `limit` rows of delivered events: of events made longer ago than `trail` (ms, by Postgres's clock) that no
+ * process has leased, oldest first of each client. The statement waits for no lock. The record of a delivery that is still
+ * pending inserts a row anew, unless a workflow knows the delivery.
+ * @returns how many it deleted
  */
-export async function skipWorkflows(db: Handle, trail: number, limit: number) {
-  return rowOf<{ skipped: number; due: number }>(db, SKIP, [await lowestIdBefore(db, trail), limit]);
+export async function skipWorkflows(db: Handle, trail: number, limit: number): Promise<number> {
+  return (await rowOf<{ skipped: number }>(db, SKIP, [await lowestIdBefore(db, trail), limit])).skipped;
 }
 
 /**
@@ -132,10 +134,7 @@ const RELEASE = `
 with ${HELD}
 update outbox set lease_until = now() + $3::int * interval '1 second' where event_id = any(array(select event_id from held))`;
 
-/**
- * An id says when its event was made, so each client's part of the index ends at its first younger event. For an `exists`
- * on deliveries Postgres might read all pending ones.
- */
+/** An id says when its event was made, so each client's part of the index ends at its first younger event. */
 const SKIP = `
 with recursive clients as (
   (select client_id from outbox order by client_id limit 1)
@@ -150,17 +149,13 @@ with recursive clients as (
        order by o.event_id limit $2::int) o
    limit $2::int
 ), free as materialized (
-  select o.event_id, coalesce((
-           select true from deliveries d where d.event_id = o.event_id and d.status = 'pending' limit 1), false) as pending
-    from outbox o
+  select o.event_id from outbox o
    where o.event_id = any(array(select event_id from candidates)) and o.state = 'delivered' and ${isFree('o.lease_until')}
      for update of o skip locked
-), due as (
-  update outbox set state = 'start', lease_until = null where event_id = any(array(select event_id from free where pending))
 ), skipped as (
-  delete from outbox where event_id = any(array(select event_id from free where not pending))
+  delete from outbox where event_id = any(array(select event_id from free))
 )
-select count(*) filter (where not pending)::int as skipped, count(*) filter (where pending)::int as due from free`;
+select count(*)::int as skipped from free`;
 
 const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
@@ -168,20 +163,23 @@ const BATCH = 500;
 /** Between two warnings, ms. */
 const QUIET = 300_000;
 
+export interface SkipOptions {
+  db: Handle;
+  workflows: WorkflowMode;
+  /** WORKFLOWS_TRAIL, ms */
+  trail: number;
+  /** Undefined while Temporal is unavailable. */
+  temporal: () => Client | undefined;
+  metrics: Pick<Metrics, 'workflowsSkipped'>;
+  log: Log;
+}
+
 /**
  * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while
- * Temporal is unavailable. An event with a pending or failed delivery waits for its workflow.
- * A warning says how many events come and how many workflows start, since only the operator can change either.
- * @param trail WORKFLOWS_TRAIL, ms
- * @param temporal undefined while Temporal is unavailable
+ * Temporal is unavailable. With `retries-only` it would get none anyway. An event with a failed delivery waits for its
+ * workflow. A warning says how many events come and how many workflows start, since only the operator can change either.
  */
-export function skipWorkflowsLoop(
-  db: Handle,
-  trail: number,
-  temporal: () => Client | undefined,
-  metrics: Pick<Metrics, 'workflowsSkipped'>,
-  log: Log,
-): Periodic {
+export function skipWorkflowsLoop({ db, workflows, trail, temporal, metrics, log }: SkipOptions): Periodic {
   let skipped = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
   async function warn(): Promise<void> {
@@ -202,10 +200,10 @@ export function skipWorkflowsLoop(
     run: async () => {
       let batch: number;
       do {
-        const marked = await skipWorkflows(db, trail, BATCH);
-        metrics.workflowsSkipped(marked.skipped);
-        skipped += marked.skipped;
-        batch = marked.skipped + marked.due;
+        batch = await skipWorkflows(db, trail, BATCH);
+        if (workflows === 'retries-only') continue;
+        metrics.workflowsSkipped(batch);
+        skipped += batch;
       } while (batch === BATCH && !loop.stopped);
       if (skipped > 0 && performance.now() - warnedAt > QUIET) await warn();
     },

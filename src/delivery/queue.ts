@@ -50,11 +50,18 @@ export async function dropStale(db: Handle, token: string, deliveryIds: readonly
   await db.query(DROP_STALE, [token, deliveryIds]);
 }
 
-/** Which of these attempts, leased by this process, may still be made. */
-export async function areDue(db: Handle, token: string, deliveryIds: readonly string[]): Promise<boolean[]> {
-  const rows = await db.hot<{ id: string }>(DUE, [token, deliveryIds]);
-  const due = new Set(rows.map(({ id }) => id));
-  return deliveryIds.map((id) => due.has(id));
+/** What may have changed while an attempt waited. */
+export type Target = Pick<LeasedAttempt, 'url' | 'secretEnvelope'>;
+
+/** Reads the targets of attempts that this process has leased. Undefined: the attempt may not be made any more. */
+export async function readTargets(
+  db: Handle,
+  token: string,
+  deliveryIds: readonly string[],
+): Promise<(Target | undefined)[]> {
+  const rows = await db.hot<Target & { id: string }>(TARGETS, [token, deliveryIds]);
+  const byId = new Map(rows.map(({ id, ...target }) => [id, target]));
+  return deliveryIds.map((id) => byId.get(id));
 }
 
 /**
@@ -119,8 +126,8 @@ delete from queue q using asked a
  where q.delivery_id = a.id and (q.lease_token = $1::uuid or q.lease_until is null)
    and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
-const DUE = `
-select q.delivery_id as id
+const TARGETS = `
+select q.delivery_id as id, e.url, e.secret_envelope as "secretEnvelope"
   from unnest((select $2::uuid[])) asked(id)
   join queue q on q.delivery_id = asked.id
   join deliveries d on d.id = q.delivery_id

@@ -4,7 +4,8 @@ import type { Cursor } from './lease.js';
  * Where a scan of the queue is. A scan finds the lines with free attempts, a few hundred in each statement.
  *
  * - `idle`: nothing is to be scanned.
- * - `step`: one statement looks at the next lines. The workers take turns, with a step a second.
+ * - `step`: one statement looks at the next lines. The workers take turns, with a step a second, and tell each other where
+ *   the next one continues.
  * - `pass`: all lines are looked at once, after this worker may have missed notifications or has more slots.
  *
  * A pass that is requested during a statement or a pass follows it.
@@ -21,6 +22,11 @@ export class Scan {
 
   requestStep(): void {
     if (this.#state === 'idle') this.#state = 'step';
+  }
+
+  /** Another worker has made a step. @param cursor the last line that it looked at; null: no line followed */
+  continueAfter(cursor: Cursor | null): void {
+    if (this.#state === 'idle') this.#cursor = cursor;
   }
 
   requestPass(): void {

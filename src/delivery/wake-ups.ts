@@ -3,6 +3,7 @@ import type { Database } from '../platform/database/database.js';
 import { isId } from '../platform/ids.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { QueuedAt } from './handover.js';
+import type { Cursor } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 
 export const CHANNEL = 'queue';
@@ -22,6 +23,8 @@ const NUMBERS = 65_536;
 const NAMED = 80;
 /** Instead of a number: every worker with slots leases at once. */
 const ALL = 'all';
+/** The first word of another notification: how far a worker has scanned the queue. */
+const SCANNED = 'scanned';
 
 /** A notification: which endpoints have attempts in the queue. */
 interface WakeUp {
@@ -56,6 +59,8 @@ export interface WakeUps {
   send(at: readonly QueuedAt[]): void;
   /** Wakes every worker with slots of these endpoints: their attempts have waited. */
   sendToAll(at: readonly QueuedAt[]): void;
+  /** Tells all workers up to which line the queue was scanned; null: to its end. */
+  sendScanned(upTo: Cursor | null): void;
   /** Sends what waits. */
   flush(): Promise<void>;
 }
@@ -75,12 +80,13 @@ export function sendWakeUps(database: Pick<Database, 'query'>, log?: Log): WakeU
     if (!timer) return;
     clearTimeout(timer);
     timer = undefined;
-    const payloads = [...take(waiting.one, () => randomInt(NUMBERS)), ...take(waiting.all, () => ALL)];
-    // Without a notification a worker finds the attempts by its polls.
-    await database
+    await notify([...take(waiting.one, () => randomInt(NUMBERS)), ...take(waiting.all, () => ALL)]);
+  };
+  // Without a notification a worker finds the attempts by its polls.
+  const notify = (payloads: readonly string[]) =>
+    database
       .query('select pg_notify($1, payload)::text from unnest($2::text[]) as payload', [CHANNEL, payloads])
       .catch((error) => log?.warn({ err: error }, 'workers could not be notified'));
-  };
   const add = (to: Map<string, QueuedAt>, at: readonly QueuedAt[]) => {
     for (const one of at) to.set(one.endpointId, one);
     if (at.length > 0) timer ??= setTimeout(flush, COALESCE);
@@ -88,6 +94,7 @@ export function sendWakeUps(database: Pick<Database, 'query'>, log?: Log): WakeU
   return {
     send: (at) => add(waiting.one, at),
     sendToAll: (at) => add(waiting.all, at),
+    sendScanned: (upTo) => void notify([upTo ? `${SCANNED} ${upTo.endpointId} ${upTo.line}` : SCANNED]),
     flush,
   };
 }
@@ -101,6 +108,8 @@ export interface WakeUpReceiver {
   expect: (at: QueuedAt) => void;
   /** The queue may have attempts of any endpoint. */
   poll: () => void;
+  /** Another worker has scanned the queue up to this line; null: to its end. */
+  scanned: (upTo: Cursor | null) => void;
 }
 
 /**
@@ -108,7 +117,7 @@ export interface WakeUpReceiver {
  * at once, they would compete for the same rows, and most would read the queue for nothing. If neither of the two leases the
  * rows, the next scan wakes all.
  */
-export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpReceiver) {
+export function receiveWakeUps({ workers, perEndpoint, expect, poll, scanned }: WakeUpReceiver) {
   let later: NodeJS.Timeout | undefined;
   const endpointsLater = new Map<string, QueuedAt>();
   const run = () => {
@@ -118,6 +127,11 @@ export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpRec
   };
   return {
     receive(payload: string | undefined): void {
+      const [kind, endpointId = '', line] = payload?.split(' ') ?? [];
+      if (kind === SCANNED) {
+        scanned(isId(endpointId) ? { endpointId, line: line === 'late' ? 'late' : 'fresh' } : null);
+        return;
+      }
       const wakeUp = decode(payload);
       if (!wakeUp) poll();
       for (const at of wakeUp?.endpoints ?? []) {

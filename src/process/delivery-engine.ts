@@ -9,7 +9,7 @@ import { checkMasterKey } from '../auth/master-key.js';
 import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
 import { Dispatcher, type Job } from '../delivery/dispatcher.js';
-import type { Handover, QueuedAt } from '../delivery/handover.js';
+import type { Handover } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
 import type { AttemptDependencies } from '../delivery/make-attempt.js';
 import { AttemptListener } from '../delivery/notifications.js';
@@ -80,7 +80,11 @@ export function createDeliveryEngine(context: RoleContext) {
   const listener = new AttemptListener({
     url: config.databaseDirectUrl,
     database,
-    receiver: { workers, perEndpoint, expect: (at: QueuedAt) => dispatcher.expect(at), poll },
+    receiver: {
+      ...{ workers, perEndpoint, poll },
+      expect: (at) => dispatcher.expect(at),
+      scanned: (upTo) => dispatcher.scanned(upTo),
+    },
     log,
   });
   measureAttempts(metrics.registry, { slots, recorder, workers, listener });
@@ -116,7 +120,7 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     watchdog(database, (at) => dispatcher.found(at), log),
     cancelBacklogs({ db: database, log }),
-    ...(workflows === 'every-event' ? [skipWorkflowsLoop(database, config.workflowsTrail, client, metrics, log)] : []),
+    skipWorkflowsLoop({ db: database, workflows, trail: config.workflowsTrail, temporal: client, metrics, log }),
   ];
 
   return {

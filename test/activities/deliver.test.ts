@@ -9,6 +9,7 @@ import { lease, makeOne, record } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestActivities, deliverRequest } from '../support/deliver-activity.js';
+import { NO_WAKE_UPS } from '../support/dispatcher.js';
 import { ENDPOINT_SECRET, fakeSender, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -212,7 +213,7 @@ describe('the activity deliver, beside another worker', () => {
     const event = await failedOnce(-1);
     const sender = fakeSender();
     const holder = activities.open(sender);
-    const wakeUps = { send: ([at]: readonly QueuedAt[]) => holder.dispatcher.expect(at!), sendToAll: () => undefined };
+    const wakeUps = { ...NO_WAKE_UPS, send: ([at]: readonly QueuedAt[]) => holder.dispatcher.expect(at!) };
     const { deliver } = activities.open(fakeSender(down), { workers: { count: 11, of: () => 0 }, wakeUps });
     const progress = await deliver(deliverRequest(event, { attemptCount: 1 }));
     expect(progress).toMatchObject({ status: 'succeeded', attemptCount: 2, lastOutcome: '204' });
@@ -259,10 +260,11 @@ describe('the activity deliver without a free slot', () => {
     expect(await delivered).toMatchObject({ status: 'succeeded', attemptCount: 1 });
   });
 
-  it('lets at most 66 activities wait for an attempt, and each client its share of them', async () => {
+  it('lets at most 66 activities wait for an attempt, and each client its share of them; the dispatcher knows of the rest', async () => {
     const { deliver, dispatcher, queued, release } = await full();
     const ended = Promise.withResolvers<undefined>();
     const made = jest.spyOn(dispatcher, 'make').mockReturnValue(ended.promise);
+    const left = jest.spyOn(dispatcher, 'leaveQueued').mockReturnValue(undefined);
     const [event, other] = [await queued(), await commitEvent(db)];
     let failed = 0;
     const all = [event, other].flatMap((one) =>
@@ -272,6 +274,7 @@ describe('the activity deliver without a free slot', () => {
     const waiting = (id: string) => made.mock.calls.filter(([{ clientId }]) => clientId === id).length;
     expect(Math.max(waiting(event.clientId), waiting(other.clientId))).toBeLessThanOrEqual(33);
     expect(Math.min(waiting(event.clientId), waiting(other.clientId))).toBeGreaterThan(10);
+    expect(left.mock.calls).toHaveLength(failed);
     jest.restoreAllMocks();
     ended.resolve(undefined);
     await Promise.all(all);

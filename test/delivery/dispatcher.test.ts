@@ -10,7 +10,7 @@ import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
+import { createTestDispatchers, isLeaseStatement, NO_WAKE_UPS, watchStatements } from '../support/dispatcher.js';
 import { expireLeases } from '../support/expire-leases.js';
 import {
   BY_OPERATOR as by,
@@ -218,7 +218,7 @@ describe('an attempt that fails', () => {
       error: (fields: object) => void reported.push(fields),
     }) as Log;
     const [sender, handedOn, unreadable] = [fakeSender(), [] as QueuedAt[], jest.fn()];
-    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at), sendToAll: () => undefined };
+    const wakeUps = { ...NO_WAKE_UPS, send: (at: readonly QueuedAt[]) => void handedOn.push(...at) };
     const { db: watched, texts } = watchStatements(db);
     const { dispatcher, slots } = dispatchers.open(sender, {
       db: watched,
@@ -304,7 +304,7 @@ describe('an endpoint whose slots all belong to other workers', () => {
   /** A worker without a share of endpoints whose limit is 1, and the endpoints of which it notifies others. */
   function withoutShare(sender = fakeSender()) {
     const handedOn: QueuedAt[] = [];
-    const wakeUps = { send: (at: readonly QueuedAt[]) => void handedOn.push(...at), sendToAll: () => undefined };
+    const wakeUps = { ...NO_WAKE_UPS, send: (at: readonly QueuedAt[]) => void handedOn.push(...at) };
     return { ...dispatchers.open(sender, { workers: share, wakeUps }), handedOn, sender };
   }
   async function limited() {
@@ -338,6 +338,23 @@ describe('an endpoint whose slots all belong to other workers', () => {
     expect(texts.filter(isLeaseStatement)).toHaveLength(1);
     expect(texts.filter((text) => text.includes('recursive heads'))).toEqual([]);
   });
+});
+
+// While a large backlog was cancelled, the leases of all endpoints waited for each batch of it.
+it('regression: an attempt that may not be made and whose endpoint is locked holds up no other endpoint', async () => {
+  const sender = fakeSender();
+  const { dispatcher } = dispatchers.open(sender);
+  const [stale, event] = [await commitEvent(db), await commitEvent(db)];
+  const { endpointId } = keysOf(stale);
+  await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'owner' } });
+  await other.query('begin');
+  await other.query('select from webhook_endpoints where id = $1::uuid for no key update', [endpointId]);
+  dispatcher.expect(keysOf(stale));
+  await waitFor('the lease', async () => (await rowOf(keysOf(stale).deliveryId))?.leaseToken);
+  dispatcher.expect(keysOf(event));
+  await waitFor('the other attempt', () => sender.sent.length === 1);
+  await other.query('rollback');
+  expect(await dispatchers.settled(stale.eventId)).toMatchObject({ deliveries: [{ status: 'cancelled' }] });
 });
 
 describe('a queue of more lines than a scan looks at in one statement', () => {
@@ -399,7 +416,7 @@ describe('attempts in the queue', () => {
 
   it('are named to the other workers at each poll, once they have waited', async () => {
     const [toAll, workers] = [[] as QueuedAt[], { count: 2, of: () => 0 }];
-    const wakeUps = { send: () => undefined, sendToAll: (at: readonly QueuedAt[]) => void toAll.push(...at) };
+    const wakeUps = { ...NO_WAKE_UPS, sendToAll: (at: readonly QueuedAt[]) => void toAll.push(...at) };
     const { dispatcher } = dispatchers.open(fakeSender(), { wakeUps, workers });
     const [late, young] = [await commitEvent(db), await commitEvent(db)];
     await db.query(

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
+import type { Cursor } from '../../src/delivery/lease.js';
 import { AttemptListener, type ListenerOptions, notifyHandover } from '../../src/delivery/notifications.js';
 import { sendWakeUps } from '../../src/delivery/wake-ups.js';
 import type { Database } from '../../src/platform/database/database.js';
@@ -31,7 +32,7 @@ async function listen(
   share = 1,
   options: Partial<ListenerOptions> = {},
 ) {
-  const worker = { polls: 0, expected: [] as QueuedAt[] };
+  const worker = { polls: 0, expected: [] as QueuedAt[], scanned: [] as (Cursor | null)[] };
   const receiver = {
     workers: {
       of: () => share,
@@ -40,6 +41,7 @@ async function listen(
     perEndpoint: 10,
     poll: () => void worker.polls++,
     expect: (at: QueuedAt) => void worker.expected.push(at),
+    scanned: (upTo: Cursor | null) => void worker.scanned.push(upTo),
   };
   const listener = new AttemptListener({ url: db.url, database: db, receiver, log: silentLog, ...options });
   listeners.push(listener);
@@ -124,6 +126,16 @@ describe('notifying workers of attempts', () => {
     wakeUps.sendToAll([retry]);
     await waitFor('the notification', () => workers.slice(0, 3).every(({ expected }) => expected.length === 1));
     expect(workers[3]?.expected).toEqual([]);
+  });
+
+  it('tells every worker how far one of them has scanned the queue', async () => {
+    const workers = [await listen(), await listen(() => 1, 0)];
+    const wakeUps = sendWakeUps(db, silentLog);
+    const upTo = { endpointId: newId(), line: 'late' } as const;
+    wakeUps.sendScanned(upTo);
+    wakeUps.sendScanned(null);
+    await waitFor('both', () => workers.every(({ scanned }) => scanned.length === 2));
+    for (const { scanned, polls } of workers) expect([scanned, polls]).toEqual([[upTo, null], 1]);
   });
 
   it('does not wake a worker without a slot of the endpoint', async () => {

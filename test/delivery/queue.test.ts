@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
-import { areDue, dropStale, freeExpired, giveBack, queueDue, queueOverdue } from '../../src/delivery/queue.js';
+import { dropStale, freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../src/delivery/queue.js';
 import { resetForRecovery } from '../../src/delivery/recoveries.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
@@ -338,7 +338,7 @@ describe('an attempt that may not be made', () => {
   });
 });
 
-describe('areDue', () => {
+describe('readTargets', () => {
   it.each([
     ['is pending at an active endpoint', 'select', true],
     ['was cancelled', `update deliveries set status = 'cancelled'`, false],
@@ -355,7 +355,8 @@ describe('areDue', () => {
     const { deliveryId } = await freeAttempt();
     await lease();
     await db.query(change, []);
-    expect(await areDue(db, TOKEN, [newId(), deliveryId])).toEqual([false, isDue]);
+    const targets = await readTargets(db, TOKEN, [newId(), deliveryId]);
+    expect(targets.map(Boolean)).toEqual([false, isDue]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { areDue, dropStale, freeExpired } from '../../src/delivery/queue.js';
+import { dropStale, freeExpired, readTargets } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
@@ -152,7 +152,7 @@ describe('a manual retry', () => {
     await enable(target.endpointId);
     await retry(target);
     // The process finds its attempt cancelled before it starts.
-    expect(await areDue(db, token, [target.deliveryId])).toEqual([false]);
+    expect(await readTargets(db, token, [target.deliveryId])).toEqual([undefined]);
     await dropStale(db, token, [target.deliveryId]);
     expect(await read(target)).toMatchObject({ delivery: { status: 'cancelled' }, queue: free, counted: 1 });
     await makeOne(db, target.deliveryId, outcome());
@@ -294,7 +294,7 @@ describe('the attempt of a manual retry', () => {
     expect(await record(db, manual, refusedBy(503))).toMatchObject({ number: 3, isDue: true });
     const { delivery, queue } = await read(target);
     expect(delivery).toMatchObject({ status: 'pending', asleep: false, rung: 2, nextAttemptAt: planned });
-    expect(queue).toMatchObject({ trigger: 'schedule', leaseToken: manual.token, dueAt: planned });
+    expect(queue).toMatchObject({ trigger: 'schedule', leaseToken: null, dueAt: planned });
     await record(db, { ...manual, number: 4, trigger: 'schedule' }, refusedBy(503));
     expect(await read(target)).toMatchObject({ delivery: { rung: 3, asleep: true }, queue: null });
   });

@@ -35,6 +35,19 @@ describe('a scan of the queue', () => {
     expect(starts).toEqual([0, 200, 400, 0, 200, 400]);
   });
 
+  // Each worker had its own place: with eight of them, a line waited eight times as long.
+  it('regression: continues where another worker has ended, except during a pass', () => {
+    const scan = new Scan();
+    const ended = { endpointId: '400', line: 'late' } as const;
+    scan.continueAfter(ended);
+    scan.requestStep();
+    expect(scan.begin()).toEqual(ended);
+    scan.end(null);
+    scan.requestPass();
+    scan.continueAfter(ended);
+    expect(scan.begin()).toBeNull();
+  });
+
   it('repeats a pass that is requested during a pass or during a statement, and not one that is requested before', () => {
     const scan = new Scan();
     scan.requestPass();

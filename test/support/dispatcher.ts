@@ -26,6 +26,7 @@ export interface TestDispatcherOptions extends Partial<Omit<DispatcherOptions, '
 const LIMITS: Limits = { perEndpoint: 10, perClient: 20, total: 50, waiting: 1_000 };
 const ALONE = { count: 1, of: (_: string, max: number) => max };
 const ALWAYS = { hasTurn: () => true };
+export const NO_WAKE_UPS = { send: () => undefined, sendToAll: () => undefined, sendScanned: () => undefined };
 
 /** What a process makes its attempts with. */
 export function createTestAttempts(db: TestDatabase, sender: Sender, recorder: Recorder): AttemptDependencies {
@@ -79,7 +80,7 @@ export function createTestDispatchers(db: TestDatabase) {
         attempts: createTestAttempts(db, sender, recorder),
         retryDelays: [0, 300_000],
         waiting: shareWaiting(handle, ALWAYS),
-        wakeUps: { send: () => undefined, sendToAll: () => undefined },
+        wakeUps: NO_WAKE_UPS,
         log: silentLog,
         ...rest,
       });

@@ -8,6 +8,7 @@ import type { MadeAttempt, RecordedAttempt } from '../../../src/delivery/record.
 import type { Outgoing, SendOutcome } from '../../../src/delivery/sender/send.js';
 import { Slots } from '../../../src/delivery/slots.js';
 import type { Handle } from '../../../src/platform/database/database.js';
+import { NO_WAKE_UPS } from '../../support/dispatcher.js';
 import { outcome, refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';
 
@@ -63,7 +64,7 @@ class World {
     this.dispatcher = new Dispatcher({
       ...{ db, attempts, slots: this.slots, token: 'own', perEndpoint: LIMITS.perEndpoint, retryDelays: [0] },
       workers: { count: 1, of: (_, max) => max },
-      wakeUps: { send: () => undefined, sendToAll: () => undefined },
+      wakeUps: NO_WAKE_UPS,
       waiting: async () => ({ queued: false, expired: false }),
       log: silentLog,
     });
@@ -161,7 +162,7 @@ class World {
       for (const row of named) if (row.token === token) row.token = null;
       return [];
     }
-    if (text.startsWith('\nselect q.delivery_id as id')) return named.map(({ deliveryId: id }) => ({ id }));
+    if (text.startsWith('\nselect q.delivery_id as id')) return named.map(({ deliveryId: id, url }) => ({ id, url }));
     if (text.includes('asked(id)')) return lease(named.filter((row) => row.token === null));
     expect(text).toContain('as k(endpoint_id, attempts)');
     const free = ids.flatMap((id, i) =>

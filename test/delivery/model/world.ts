@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { QueuedEvent } from '../../../src/delivery/handover.js';
 import { type LeasedRow, leaseById, leaseOfEndpoints, readHeads } from '../../../src/delivery/lease.js';
 import { type LeasedEvent, leaseEvents, markDone, releaseEvents } from '../../../src/delivery/outbox.js';
-import { areDue, dropStale, freeExpired, giveBack, queueDue, queueOverdue } from '../../../src/delivery/queue.js';
+import { dropStale, freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../../src/delivery/queue.js';
 import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
@@ -470,7 +470,7 @@ export class World {
     this.#jobs = this.#jobs.filter((one) => one !== job);
     const known = model.deliveries.get(deliveryId);
     const isDue = known?.queued?.holder === token && model.isDue(deliveryId);
-    expect(await areDue(db, token, [deliveryId])).toEqual([isDue]);
+    expect((await readTargets(db, token, [deliveryId])).map(Boolean)).toEqual([isDue]);
     if (!isDue) {
       await dropStale(db, token, [deliveryId]);
       if (known) model.drop(deliveryId, token);
