@@ -46,7 +46,7 @@ describe('a request without a response', () => {
     ],
     ['never ends', (socket) => socket.write('HTTP/1.1 200 OK\r\nX-Slow: ')],
   ])('is a success if its status line is a 2xx and the head after it %s', async (_, answering) => {
-    expect(await answered(answering, { responseMs: 200 })).toMatchObject({
+    expect(await answered(answering, { responseMs: 2_000 })).toMatchObject({
       ...{ error: null, responseStatus: 200, responseHeaders: null, responseBody: null },
       detail: 'The head of the response was incomplete when the connection closed or the time ran out.',
     });
