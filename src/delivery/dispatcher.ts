@@ -20,7 +20,7 @@ import {
 } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
-import { dropStale, freeExpired, giveBack, type Lease } from './queue.js';
+import { dropStale, freeExpired, giveBack } from './queue.js';
 import { Scan } from './scan.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
@@ -77,8 +77,8 @@ const INTAKE = { waiting: 30, longest: 250 };
 export class Job {
   /** By `performance.now()`, when its slot came. */
   startedAt: number | undefined;
-  /** Its lease has ended, and this process has leased the row again. */
-  isLeasedAgain = false;
+  /** The end of the row's latest lease by this process: another one than the attempt's if the row was free meanwhile. */
+  leasedUntil: string;
   /** Resolves when it starts, or is given back. */
   readonly started = Promise.withResolvers<void>();
   /** Resolves with its result; undefined: it was not made here. */
@@ -88,7 +88,9 @@ export class Job {
     readonly attempt: LeasedAttempt,
     /** By `performance.now()`, before the statement that leased it. */
     readonly leasedAt: number,
-  ) {}
+  ) {
+    this.leasedUntil = attempt.leasedUntil;
+  }
 
   start(): void {
     this.startedAt = performance.now();
@@ -120,9 +122,10 @@ export class Job {
  * –          lease                                                            held, waits for its slot
  * held       slot                                                             in flight
  * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
- * in flight  record; may not be made any more                                 –
- * in flight  record, after its lease had ended and came back to this process   returned
+ * in flight  record                                                           –
+ * in flight  its number was taken, or the row was leased here again           returned
  * in flight  slot came after 10 s, fault before the request                   returned
+ * in flight  may not be made any more: it is dropped                          returned, if it has become due again
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
  * returned   the lease is given back, 5 ms later                              –, and its endpoint has more
  *
@@ -261,7 +264,12 @@ export class Dispatcher implements Handover {
     if (isFree && this.#allowance(keys) > 0) {
       this.#asked++;
       try {
-        return await this.#byId.run(deliveryId);
+        const job = await this.#byId.run(deliveryId);
+        if (!job && this.#stopped) this.leaveQueued(keys);
+        return job;
+      } catch (error) {
+        this.leaveQueued(keys);
+        throw error;
       } finally {
         this.#asked--;
       }
@@ -312,12 +320,11 @@ export class Dispatcher implements Handover {
     let result: AttemptResult | undefined;
     try {
       const due = isLate() ? undefined : await this.#lookAgain(attempt, leasedAt);
-      if (isLate()) this.#giveBack([job]);
-      else if (!due) await dropStale(this.options.db, this.options.token, [deliveryId]);
-      else {
+      if (due && !isLate()) {
         mayBeOut = true;
         result = await makeAttempt(attempts, due, onAnswered);
-      }
+      } else if (isLate()) this.#giveBack([job]);
+      else await this.#drop([job]);
     } catch (error) {
       // An unreachable Postgres says nothing about the endpoint.
       if (answeredAt === undefined && !isUnreachable(error)) this.#pause(attempt);
@@ -327,14 +334,14 @@ export class Dispatcher implements Handover {
       this.#report(error, deliveryId);
     } finally {
       this.#inFlight.delete(job);
-      // What this process has of the delivery is given back before it may lease it anew.
-      if (job.isLeasedAgain) await this.#free([{ ...attempt, leasedUntil: null }]);
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
-      // An attempt whose number was taken may have been recorded before, by a statement whose reply was lost.
-      if (result && result.recorded?.isDue !== false) this.queued(attempt);
       release();
       this.pump();
       job.end(result);
+      // Another attempt has its number, or this process has leased the row of the next attempt while this one was running.
+      const isLeftOver = (result && !result.recorded) || job.leasedUntil !== attempt.leasedUntil;
+      if (isLeftOver) this.#giveBack([job]);
+      else if (result?.recorded?.isDue) this.make(attempt).catch((error) => this.#report(error, deliveryId));
     }
   }
 
@@ -363,22 +370,21 @@ export class Dispatcher implements Handover {
       const job = held ?? new Job(attempt, leasedAt);
       taken.set(attempt.deliveryId, job);
       if (held) {
-        held.isLeasedAgain = true;
+        held.leasedUntil = attempt.leasedUntil;
         continue;
       }
       if (isDue) this.#keep(job);
       else stale.push(job);
     }
     this.pump();
-    // Not awaited: a cancellation of many deliveries has their endpoint locked, and other endpoints wait for the next lease.
-    if (stale.length > 0) this.#inBackground(this.#drop(stale));
+    if (stale.length > 0) await this.#drop(stale);
     return taken;
   }
 
+  /** Drops attempts that may not be made. One whose endpoint has become active again meanwhile is given back. */
   async #drop(jobs: readonly Job[]): Promise<void> {
     const ids = jobs.map(({ attempt }) => attempt.deliveryId);
-    await dropStale(this.options.db, this.options.token, ids).catch((error) => this.#report(error, ids[0]));
-    for (const job of jobs) job.end();
+    await dropStale(this.options.db, this.options.token, ids).finally(() => this.#giveBack(jobs));
   }
 
   #expectMore(at: QueuedAt): void {
@@ -502,15 +508,16 @@ export class Dispatcher implements Handover {
 
   async #giveBackSoon(): Promise<void> {
     await sleep(GIVING_BACK);
-    await this.#free(this.#returned.splice(0).map(({ attempt }) => attempt));
+    await this.#free(this.#returned.splice(0));
   }
 
-  async #free(leases: readonly (Lease & AttemptKeys)[]): Promise<void> {
+  async #free(jobs: readonly Job[]): Promise<void> {
+    const leases = jobs.map(({ attempt: { deliveryId }, leasedUntil }) => ({ deliveryId, leasedUntil }));
     await giveBack(this.options.db, this.options.token, leases).catch((error) =>
       this.#report(error, leases[0]?.deliveryId),
     );
     // Not before: a lease that came first would find none, and look no more.
-    for (const at of leases) this.leaveQueued(at);
+    for (const { attempt } of jobs) this.leaveQueued(attempt);
   }
 
   /** Runs work that `stop` waits for. */

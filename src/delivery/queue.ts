@@ -13,8 +13,8 @@ import { tellWorkflows } from './outbox.js';
  * Locks are taken in this order: endpoint, deliveries by id, queue, outbox by event.
  */
 
-/** A lease of this process. `leasedUntil` null: whichever it has of the delivery. */
-export type Lease = Pick<LeasedAttempt, 'deliveryId'> & { leasedUntil: string | null };
+/** A lease of this process. */
+type Lease = Pick<LeasedAttempt, 'deliveryId' | 'leasedUntil'>;
 
 /** Whether an attempt waits in the queue, and whether a process has leased it. Undefined: it has no row. */
 export async function readLease(db: Handle, deliveryId: string): Promise<{ isLeased: boolean } | undefined> {
@@ -86,7 +86,7 @@ const GIVE_BACK = `
 update queue q set lease_token = null, lease_until = null
   from unnest((select $2::uuid[]), $3::timestamptz[]) as given(delivery_id, until)
  where q.delivery_id = given.delivery_id and q.delivery_id = any(array(select unnest($2::uuid[])))
-   and q.lease_token = $1::uuid and (given.until is null or q.lease_until = given.until)`;
+   and q.lease_token = $1::uuid and q.lease_until = given.until`;
 
 /** SQL: `QueuedAt` of an endpoint `e`. */
 const QUEUED_AT = 'e.client_id as "clientId", e.id as "endpointId", e.max_concurrency as "maxConcurrency"';

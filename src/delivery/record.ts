@@ -89,8 +89,8 @@ const LOCK = `
 select id from deliveries where id = any(array(select unnest($1::uuid[]))) order by id for no key update`;
 
 /**
- * `attempt`: the attempts that count. `judged`: what each does to its delivery, by the rows as they were locked: deliveries
- * by id, as a cancellation locks them, then the queue, then the outbox by event.
+ * `attempt`: the attempts that count. `judged`: what each does to its delivery, by the delivery as it was locked. Locks
+ * are taken of deliveries by id, as a cancellation takes them, then of the queue, then of the outbox by event.
  *
  * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
  *   succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the

@@ -12,7 +12,9 @@ import type { Cursor } from './lease.js';
  */
 export class Scan {
   #state: 'idle' | 'step' | 'pass' = 'idle';
+  /** Where the next statement of a pass, and the next step, continue. */
   #cursor: Cursor | null = null;
+  #step: Cursor | null = null;
   #begun = false;
   #again = false;
 
@@ -26,7 +28,7 @@ export class Scan {
 
   /** Another worker has made a step. @param cursor the last line that it looked at; null: no line followed */
   continueAfter(cursor: Cursor | null): void {
-    if (this.#state === 'idle') this.#cursor = cursor;
+    if (this.#state !== 'step') this.#step = cursor;
   }
 
   requestPass(): void {
@@ -37,7 +39,7 @@ export class Scan {
   /** Begins a statement. @returns the line after which it looks */
   begin(): Cursor | null {
     this.#begun = true;
-    return this.#cursor;
+    return this.#state === 'step' ? this.#step : this.#cursor;
   }
 
   /**
@@ -47,7 +49,8 @@ export class Scan {
    */
   end(next: Cursor | null): boolean {
     const isStep = this.#state === 'step';
-    this.#cursor = next;
+    if (isStep) this.#step = next;
+    else this.#cursor = next;
     if (!isStep && next !== null) return false;
     this.#state = 'idle';
     this.#begun = false;

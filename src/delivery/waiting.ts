@@ -21,7 +21,7 @@ export interface Waiting {
 const READING = { keep: 100, limit: 900 };
 
 /**
- * One small statement for the polls of all loops of this process. A loop reads and locks rows only where rows wait: an
+ * One small statement for the polls of the dispatcher and of what starts workflows. A loop reads and locks rows only where rows wait: an
  * idle process would otherwise run many statements a second that find nothing. If the read fails, each loop queries its
  * table itself, and reports the fault.
  *

@@ -238,10 +238,11 @@ describe('an attempt that waits', () => {
   // A receiver that hung, and whose owner gave another URL meanwhile, got the next attempts still.
   it('regression: goes to the URL that its owner has given while it waited', async () => {
     const { sender, release } = heldSender();
-    const { commit } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const { commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
     const first = await commit();
-    const second = await commit({ clientId: first.clientId, endpoints: 0 });
     await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
+    const second = await commit({ clientId: first.clientId, endpoints: 0 });
+    await waitFor('the lease of the second attempt', () => slots.waiting === 1);
     const url = 'https://elsewhere.test/hook';
     await db.prisma.endpoint.update({ where: { id: first.deliveries[0]!.endpointId }, data: { url } });
     // An attempt of this moment is sent without another look.

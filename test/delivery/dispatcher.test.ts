@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type pg from 'pg';
 import type { Dispatcher } from '../../src/delivery/dispatcher.js';
 import type { QueuedAt } from '../../src/delivery/handover.js';
-import { Recorder } from '../../src/delivery/record.js';
+import { Recorder, recordAttempts } from '../../src/delivery/record.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
@@ -21,6 +21,7 @@ import {
   refusedBy,
 } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
+import { madeAttempt } from '../support/made-attempt.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -182,7 +183,7 @@ describe('an attempt that fails', () => {
 
   // A manual retry that took over the row of such an attempt waited until the new lease had ended, 30 s.
   it('regression: gives back what this process has leased again meanwhile, because its lease had ended', async () => {
-    const { sender, release } = heldSender(1, () => refusedBy(503));
+    const { sender, release } = heldSender();
     const { dispatcher, commit } = dispatchers.open(sender, { retryDelays: [300_000] });
     const event = await commit();
     const { deliveryId } = keysOf(event);
@@ -198,6 +199,25 @@ describe('an attempt that fails', () => {
     expect(await dispatchers.settled(event.eventId)).toMatchObject({
       deliveries: [{ attempts: [{ trigger: 'schedule' }, { trigger: 'manual' }] }],
     });
+  });
+
+  // The next attempt waited until the lease had ended, 30 s.
+  it('regression: gives its lease back where another worker has recorded an attempt with its number', async () => {
+    const held = Promise.withResolvers<void>();
+    const sender = fakeSender(async (call) => {
+      if (call === 1) await held.promise;
+      return refusedBy(503);
+    });
+    const { commit } = dispatchers.open(sender, { retryDelays: [0, 300_000] });
+    const event = await commit();
+    await waitFor('the first attempt', () => sender.sent.length === 1);
+    // The record of a worker whose lease had ended before.
+    const late = madeAttempt(event, { outcome: refusedBy(500) });
+    await recordAttempts(db, { token: newId(), workflows: 'every-event' }, [late]);
+    held.resolve();
+    await waitFor('the second attempt', () => sender.sent.length === 2);
+    const { deliveries } = await dispatchers.settled(event.eventId);
+    expect(deliveries).toMatchObject([{ attempts: [{ responseStatus: 500 }, { number: 2 }] }]);
   });
 
   it('leaves the queue when its next rung is later', async () => {
@@ -340,21 +360,30 @@ describe('an endpoint whose slots all belong to other workers', () => {
   });
 });
 
-// While a large backlog was cancelled, the leases of all endpoints waited for each batch of it.
-it('regression: an attempt that may not be made and whose endpoint is locked holds up no other endpoint', async () => {
+// Its lease stayed for 30 s.
+it('regression: an attempt that may be made again by the time at which it would be dropped is made', async () => {
   const sender = fakeSender();
-  const { dispatcher } = dispatchers.open(sender);
-  const [stale, event] = [await commitEvent(db), await commitEvent(db)];
-  const { endpointId } = keysOf(stale);
-  await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'owner' } });
-  await other.query('begin');
-  await other.query('select from webhook_endpoints where id = $1::uuid for no key update', [endpointId]);
-  dispatcher.expect(keysOf(stale));
-  await waitFor('the lease', async () => (await rowOf(keysOf(stale).deliveryId))?.leaseToken);
-  dispatcher.expect(keysOf(event));
-  await waitFor('the other attempt', () => sender.sent.length === 1);
-  await other.query('rollback');
-  expect(await dispatchers.settled(stale.eventId)).toMatchObject({ deliveries: [{ status: 'cancelled' }] });
+  const [event] = await commitEvents(db, 1);
+  const { endpointId, deliveryId } = keysOf(event!);
+  const setEnabled = (enabled: boolean) =>
+    db.prisma.endpoint.update({
+      where: { id: endpointId },
+      data: { enabled, disabledReason: enabled ? null : 'owner' },
+    });
+  await setEnabled(false);
+  const enabling: TestDatabase = Object.assign(Object.create(db), {
+    async query(text: string, values: unknown[]) {
+      const rows = await db.query(text, values);
+      if (isLeaseStatement(text)) await setEnabled(true);
+      return rows;
+    },
+  });
+  const { dispatcher } = dispatchers.open(sender, { db: enabling });
+  dispatcher.expect(keysOf(event!));
+  await waitFor('the attempt', () => sender.sent.length === 1);
+  expect(await dispatchers.settled(event!.eventId)).toMatchObject({
+    deliveries: [{ id: deliveryId, status: 'succeeded' }],
+  });
 });
 
 describe('a queue of more lines than a scan looks at in one statement', () => {

@@ -133,8 +133,9 @@ describe('notifying workers of attempts', () => {
     const wakeUps = sendWakeUps(db, silentLog);
     const upTo = { endpointId: newId(), line: 'late' } as const;
     wakeUps.sendScanned(upTo);
+    await waitFor('the first', () => workers.every(({ scanned }) => scanned.length === 1));
     wakeUps.sendScanned(null);
-    await waitFor('both', () => workers.every(({ scanned }) => scanned.length === 2));
+    await waitFor('the second', () => workers.every(({ scanned }) => scanned.length === 2));
     for (const { scanned, polls } of workers) expect([scanned, polls]).toEqual([[upTo, null], 1]);
   });
 

@@ -352,11 +352,12 @@ describe('readTargets', () => {
     ['is leased by another process', 'update queue set lease_token = gen_random_uuid()', false],
     ['has left the queue', 'delete from queue', false],
   ])('judges a leased attempt that %s', async (_, change, isDue) => {
-    const { deliveryId } = await freeAttempt();
+    const { deliveryId, endpointId } = await freeAttempt();
     await lease();
     await db.query(change, []);
-    const targets = await readTargets(db, TOKEN, [newId(), deliveryId]);
-    expect(targets.map(Boolean)).toEqual([false, isDue]);
+    const { url, secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
+    const target = isDue ? { url, secretEnvelope } : undefined;
+    expect(await readTargets(db, TOKEN, [newId(), deliveryId])).toEqual([undefined, target]);
   });
 });
 

@@ -16,7 +16,7 @@ export type Outgoing = Signing & {
   url: string;
   /** The event's JSON text. It is sent and signed unchanged. */
   body: string;
-  /** The client that owns the receiver. Connections and name look-ups are limited for each client, and never shared. */
+  /** The client that owns the receiver. Connections are its own, and so is the number of name look-ups at once. */
   clientId: string;
 };
 
@@ -169,7 +169,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     /** Called with a fault of this service. */
     readonly reject: (reason: unknown) => void,
   ) {
-    this.#timer = setTimeout(() => this.#cut('timeout'), responseMs);
+    // A status line that is there counts, even if this process was too busy to read it: an event loop that is late runs its
+    // timers first.
+    this.#timer = setTimeout(() => setImmediate(() => this.#cut('timeout')), responseMs);
   }
 
   /** undici is about to write the request, whose time may have ended while it waited for a connection. */

@@ -103,10 +103,9 @@ export class Model {
     if (queued) Object.assign(queued, { holder: token, until: this.now + LEASE });
   }
 
-  giveBack(id: string, token: string, until: number | null): void {
+  giveBack(id: string, token: string, until: number): void {
     const { queued } = this.get(id);
-    if (queued?.holder === token && (until === null || queued.until === until))
-      Object.assign(queued, { holder: null, until: null });
+    if (queued?.holder === token && queued.until === until) Object.assign(queued, { holder: null, until: null });
   }
 
   /** @returns the endpoints of what is free now */

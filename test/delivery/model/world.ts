@@ -53,7 +53,7 @@ export interface Step {
   b: number;
 }
 
-type Job = ModelJob & { row: LeasedRow; leasedAt: number; isLeasedAgain?: boolean };
+type Job = ModelJob & { row: LeasedRow; leasedAt: number; leasedUntil: string };
 /** An attempt that was made and is not recorded yet. */
 interface Made {
   job: Job;
@@ -404,7 +404,7 @@ export class World {
       const held = [...this.#jobs, ...this.#made.map(({ job }) => job)].find(
         (job) => job.token === token && job.deliveryId === id,
       );
-      if (held) held.isLeasedAgain = true;
+      if (held) held.leasedUntil = row.leasedUntil;
       else this.#keep(token, row);
     }
     return true;
@@ -420,7 +420,8 @@ export class World {
       trigger: queuedBy,
     });
     const until = Date.parse(row.leasedUntil);
-    this.#jobs.push({ token, deliveryId, number, trigger, line: row.line, until, row, leasedAt: this.#elapsed });
+    const lease = { until, leasedUntil: row.leasedUntil, leasedAt: this.#elapsed };
+    this.#jobs.push({ token, deliveryId, number, trigger, line: row.line, row, ...lease });
   }
 
   async #byId(token: string, { id, queued }: ModelDelivery): Promise<true> {
@@ -429,10 +430,11 @@ export class World {
     return this.#took(token, rows);
   }
 
-  async #giveBack(job: Job, leasedUntil: string | null = job.row.leasedUntil): Promise<void> {
-    await giveBack(this.db, job.token, [{ ...job, leasedUntil }]);
+  async #giveBack(job: Job): Promise<void> {
+    const { deliveryId, token, leasedUntil } = job;
+    await giveBack(this.db, token, [job]);
     this.#jobs = this.#jobs.filter((one) => one !== job);
-    if (this.model.deliveries.has(job.deliveryId)) this.model.giveBack(job.deliveryId, job.token, toTime(leasedUntil));
+    if (this.model.deliveries.has(deliveryId)) this.model.giveBack(deliveryId, token, Date.parse(leasedUntil));
   }
 
   /** A worker leases a delivery by id, makes the attempt and records it. */
@@ -541,7 +543,7 @@ export class World {
   async #recordedAs(made: Made, real: RecordedAttempt | undefined, isDue: boolean | undefined): Promise<void> {
     expect(real?.isDue).toBe(isDue);
     if (real) this.#recorded.push(made);
-    if (made.job.isLeasedAgain) await this.#giveBack(made.job, null);
+    if (!real || made.job.leasedUntil !== made.job.row.leasedUntil) await this.#giveBack(made.job);
   }
 
   /** Postgres does the work of a statement and rolls it back. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { freePort } from '../../../src/platform/free-port.js';
 import { type Answering, startRawReceiver } from '../../support/raw-receiver.js';
 import { answered, closeAll, OK, outgoing, receiver, sender, turn } from '../../support/sender.js';
@@ -52,6 +54,19 @@ describe('a request without a response', () => {
     });
   });
 
+  // It was recorded as a timeout, and sent again.
+  test('regression: is a success if its status line came in time, but this process was too busy to read it', async () => {
+    const responseMs = 1_000;
+    const beside = new Worker(RECEIVER, { eval: true });
+    const [port] = await once(beside, 'message');
+    const since = performance.now();
+    const sent = sender({ responseMs }).send(outgoing(`http://127.0.0.1:${port}/`));
+    await once(beside, 'message');
+    while (performance.now() < since + responseMs + 100);
+    expect(await sent).toMatchObject({ error: null, responseStatus: 204 });
+    await beside.terminate();
+  });
+
   test('fails with dns when the name does not exist (RFC 6761 reserves .invalid)', async () => {
     const lookUp = async () => {
       throw Object.assign(new Error('queryA ENOTFOUND receiver.invalid'), { code: 'ENOTFOUND' });
@@ -62,6 +77,15 @@ describe('a request without a response', () => {
     });
   });
 });
+
+/** A receiver in a thread of its own, which says when the request is there. */
+const RECEIVER = `
+const { parentPort } = require('node:worker_threads');
+const server = require('node:net').createServer((socket) => socket.once('data', () => {
+  parentPort.postMessage('arrived');
+  socket.write('HTTP/1.1 204 No Content\\r\\n\\r\\n');
+}));
+server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
 
 function drip(socket: Socket): void {
   const bytes = `HTTP/1.1 200 OK${' and so on'.repeat(100)}`;
