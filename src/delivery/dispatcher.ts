@@ -81,7 +81,7 @@ export class Job {
   leasedUntil: string;
   /** Resolves when it starts, or is given back. */
   readonly started = Promise.withResolvers<void>();
-  /** Resolves with its result; undefined: it was not made here. */
+  /** Resolves with its result; undefined: this process has no result of it. */
   readonly ended = Promise.withResolvers<AttemptResult | undefined>();
 
   constructor(
@@ -120,13 +120,15 @@ export class Job {
  *
  * from       by                                                               to
  * –          lease                                                            held, waits for its slot
+ * –          lease of what may not be made                                    dropped
  * held       slot                                                             in flight
  * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
  * in flight  record                                                           –
  * in flight  its number was taken, or the row was leased here again           returned
  * in flight  slot came after 10 s, fault before the request                   returned
- * in flight  may not be made any more: it is dropped                          returned, if it has become due again
+ * in flight  may not be made any more                                         dropped
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
+ * dropped    its row is deleted, unless it may be made again                  returned
  * returned   the lease is given back, 5 ms later                              –, and its endpoint has more
  *
  * An endpoint:
@@ -151,6 +153,9 @@ export class Dispatcher implements Handover {
   readonly #byId: Batcher<string, Job | undefined>;
   /** Attempts that are being leased by id. */
   #asked = 0;
+  readonly #drops: Batcher<Job, undefined>;
+  /** Endpoints with attempts that are being dropped: until then this process leases no more of theirs. */
+  readonly #dropping = new Set<string>();
   readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
@@ -175,6 +180,7 @@ export class Dispatcher implements Handover {
       concurrency: 1,
       gather: 0,
     });
+    this.#drops = new Batcher({ run: (jobs) => this.#dropAll(jobs), size: BATCH, concurrency: 1, gather: 0 });
     this.#loop = new Periodic({
       interval: INTERVAL,
       isDue: () => this.#tick(),
@@ -324,7 +330,7 @@ export class Dispatcher implements Handover {
         mayBeOut = true;
         result = await makeAttempt(attempts, due, onAnswered);
       } else if (isLate()) this.#giveBack([job]);
-      else await this.#drop([job]);
+      else this.#drop(job);
     } catch (error) {
       // An unreachable Postgres says nothing about the endpoint.
       if (answeredAt === undefined && !isUnreachable(error)) this.#pause(attempt);
@@ -364,7 +370,6 @@ export class Dispatcher implements Handover {
     const rows = await lease();
     if (rows.length > 0) failpoint('after-lease');
     const taken = new Map<string, Job>();
-    const stale: Job[] = [];
     for (const { isDue, ...attempt } of rows) {
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
@@ -374,17 +379,29 @@ export class Dispatcher implements Handover {
         continue;
       }
       if (isDue) this.#keep(job);
-      else stale.push(job);
+      else this.#drop(job);
     }
     this.pump();
-    if (stale.length > 0) await this.#drop(stale);
     return taken;
   }
 
-  /** Drops attempts that may not be made. One whose endpoint has become active again meanwhile is given back. */
-  async #drop(jobs: readonly Job[]): Promise<void> {
-    const ids = jobs.map(({ attempt }) => attempt.deliveryId);
-    await dropStale(this.options.db, this.options.token, ids).finally(() => this.#giveBack(jobs));
+  /** Drops an attempt that may not be made. Nothing waits for it, since a cancellation may have locked its endpoint. */
+  #drop(job: Job): void {
+    const { endpointId, deliveryId } = job.attempt;
+    this.#dropping.add(endpointId);
+    this.#inBackground(this.#drops.run(job).catch((error) => this.#report(error, deliveryId)));
+  }
+
+  /** What may be made after all, since its endpoint has become active again meanwhile, is given back. */
+  async #dropAll(jobs: readonly Job[]): Promise<undefined[]> {
+    try {
+      const ids = jobs.map(({ attempt }) => attempt.deliveryId);
+      await dropStale(this.options.db, this.options.token, ids);
+    } finally {
+      for (const { attempt } of jobs) this.#dropping.delete(attempt.endpointId);
+      this.#giveBack(jobs);
+    }
+    return jobs.map(() => undefined);
   }
 
   #expectMore(at: QueuedAt): void {
@@ -404,7 +421,8 @@ export class Dispatcher implements Handover {
 
   /** Room for at least half of what the endpoint may have here, so that one statement leases many attempts. */
   #hasRoom(at: QueuedAt): boolean {
-    return !this.avoids(at) && this.options.slots.isHalfEmpty(at.clientId, at.endpointId);
+    const { clientId, endpointId } = at;
+    return !this.avoids(at) && !this.#dropping.has(endpointId) && this.options.slots.isHalfEmpty(clientId, endpointId);
   }
 
   #isPaused(endpointId: string): boolean {

@@ -30,7 +30,7 @@ export interface AttemptDependencies {
 
 export interface AttemptResult {
   outcome: SendOutcome;
-  /** Undefined if this attempt was already recorded. */
+  /** Undefined if an attempt with this number was already recorded: another one, or this one by a statement whose reply was lost. */
   recorded: RecordedAttempt | undefined;
 }
 
@@ -206,14 +206,14 @@ const BATCH = 200;
  */
 export function lookAgain(db: Handle, token: string) {
   const targets = new Batcher({
-    run: (ids: readonly string[]) => readTargets(db, token, ids),
+    run: (attempts: readonly LeasedAttempt[]) => readTargets(db, token, attempts),
     size: BATCH,
     concurrency: 1,
     gather: 0,
   });
   return async (attempt: LeasedAttempt, leasedAt: number): Promise<LeasedAttempt | undefined> => {
     if (performance.now() - leasedAt <= FRESH) return attempt;
-    const target = await targets.run(attempt.deliveryId);
+    const target = await targets.run(attempt);
     return target && { ...attempt, ...target };
   };
 }

@@ -9,6 +9,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { LeasedAttempt } from './handover.js';
 import { isFree } from './lease.js';
+import type { LiveWorkers } from './live-workers.js';
 import { readWorkflowLoad } from './workflow-load.js';
 
 /**
@@ -157,6 +158,7 @@ with recursive clients as (
 )
 select count(*)::int as skipped from free`;
 
+/** Between two runs of all workers together, ms: each looks at every client with a row. */
 const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
 const BATCH = 500;
@@ -166,6 +168,7 @@ const QUIET = 300_000;
 export interface SkipOptions {
   db: Handle;
   workflows: WorkflowMode;
+  workers: Pick<LiveWorkers, 'count'>;
   /** WORKFLOWS_TRAIL, ms */
   trail: number;
   /** Undefined while Temporal is unavailable. */
@@ -179,8 +182,10 @@ export interface SkipOptions {
  * Temporal is unavailable. With `retries-only` it would get none anyway. An event with a failed delivery waits for its
  * workflow. A warning says how many events come and how many workflows start, since only the operator can change either.
  */
-export function skipWorkflowsLoop({ db, workflows, trail, temporal, metrics, log }: SkipOptions): Periodic {
+export function skipWorkflowsLoop(options: SkipOptions): Periodic {
+  const { db, workflows, workers, trail, temporal, metrics, log } = options;
   let skipped = 0;
+  let ranAt = Number.NEGATIVE_INFINITY;
   let warnedAt = Number.NEGATIVE_INFINITY;
   async function warn(): Promise<void> {
     warnedAt = performance.now();
@@ -198,6 +203,8 @@ export function skipWorkflowsLoop({ db, workflows, trail, temporal, metrics, log
   const loop = new Periodic({
     interval: INTERVAL,
     run: async () => {
+      if (performance.now() - ranAt < INTERVAL * (workers.count - 0.5)) return;
+      ranAt = performance.now();
       let batch: number;
       do {
         batch = await skipWorkflows(db, trail, BATCH);

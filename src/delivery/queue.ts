@@ -53,15 +53,16 @@ export async function dropStale(db: Handle, token: string, deliveryIds: readonly
 /** What may have changed while an attempt waited. */
 export type Target = Pick<LeasedAttempt, 'url' | 'secretEnvelope'>;
 
-/** Reads the targets of attempts that this process has leased. Undefined: the attempt may not be made any more. */
+/** Reads the targets of leased attempts. Undefined: the attempt may not be made any more, or its lease has ended. */
 export async function readTargets(
   db: Handle,
   token: string,
-  deliveryIds: readonly string[],
+  leases: readonly Lease[],
 ): Promise<(Target | undefined)[]> {
-  const rows = await db.hot<Target & { id: string }>(TARGETS, [token, deliveryIds]);
+  const ids = leases.map(({ deliveryId }) => deliveryId);
+  const rows = await db.hot<Target & { id: string }>(TARGETS, [token, ids, leases.map((lease) => lease.leasedUntil)]);
   const byId = new Map(rows.map(({ id, ...target }) => [id, target]));
-  return deliveryIds.map((id) => byId.get(id));
+  return ids.map((id) => byId.get(id));
 }
 
 /**
@@ -128,11 +129,11 @@ delete from queue q using asked a
 
 const TARGETS = `
 select q.delivery_id as id, e.url, e.secret_envelope as "secretEnvelope"
-  from unnest((select $2::uuid[])) asked(id)
+  from unnest((select $2::uuid[]), $3::timestamptz[]) asked(id, until)
   join queue q on q.delivery_id = asked.id
   join deliveries d on d.id = q.delivery_id
   join webhook_endpoints e on e.id = q.endpoint_id
- where q.lease_token = $1::uuid and ${ACTIVE} and (d.status = 'pending' or q.trigger = 'manual')`;
+ where q.lease_token = $1::uuid and q.lease_until = asked.until and ${ACTIVE} and (d.status = 'pending' or q.trigger = 'manual')`;
 
 /** SQL: the trigger of the attempts of the delivery `d`'s ladder. */
 export const LADDER_TRIGGER = `case when d.recovered then 'recover' else 'schedule' end`;

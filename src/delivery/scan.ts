@@ -28,7 +28,7 @@ export class Scan {
 
   /** Another worker has made a step. @param cursor the last line that it looked at; null: no line followed */
   continueAfter(cursor: Cursor | null): void {
-    if (this.#state !== 'step') this.#step = cursor;
+    if (this.#state !== 'step' || !this.#begun) this.#step = cursor;
   }
 
   requestPass(): void {

@@ -120,7 +120,15 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     watchdog(database, (at) => dispatcher.found(at), log),
     cancelBacklogs({ db: database, log }),
-    skipWorkflowsLoop({ db: database, workflows, trail: config.workflowsTrail, temporal: client, metrics, log }),
+    skipWorkflowsLoop({
+      db: database,
+      workflows,
+      workers,
+      trail: config.workflowsTrail,
+      temporal: client,
+      metrics,
+      log,
+    }),
   ];
 
   return {

@@ -78,7 +78,7 @@ test('finds the most overdue attempt in the queue as well', async () => {
   await db.query('truncate events cascade', []);
   await db.query('delete from queue', []);
   await commitEvent(db);
-  await db.query(`update queue set due_at = now() - interval '70 s'`, []);
+  await db.query(`update queue set due_at = now() - interval '75 s'`, []);
   const { overdue, mostOverdue } = await readBacklog(db);
   expect([overdue, Math.floor(mostOverdue / 10)]).toEqual([1, 7]);
 });

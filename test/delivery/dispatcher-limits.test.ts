@@ -275,10 +275,11 @@ describe('an attempt that waits', () => {
     ],
   ] as const)('is not made at an endpoint that is %s meanwhile, and its delivery is cancelled', async (_, change) => {
     const { sender, release } = heldSender();
-    const { commit } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+    const { commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
     const first = await commit();
-    const second = await commit({ clientId: first.clientId, endpoints: 0 });
     await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
+    const second = await commit({ clientId: first.clientId, endpoints: 0 });
+    await waitFor('the lease of the second attempt', () => slots.waiting === 1);
     await change(first.deliveries[0]!.endpointId);
     // An attempt of this moment is sent without another look.
     runAhead(60);

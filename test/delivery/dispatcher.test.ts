@@ -360,6 +360,26 @@ describe('an endpoint whose slots all belong to other workers', () => {
   });
 });
 
+// While a large backlog was cancelled, the leases of all endpoints waited for each batch of it. A lock may be held for 20 s.
+it('regression: attempts that may not be made and whose endpoint is locked hold up no other endpoint', async () => {
+  const sender = fakeSender();
+  const { dispatcher } = dispatchers.open(sender);
+  const [[stale], event] = [await commitEvents(db, 100), await commitEvent(db)];
+  const { endpointId, deliveryId } = keysOf(stale!);
+  await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'owner' } });
+  await other.query('begin');
+  await other.query('select from webhook_endpoints where id = $1::uuid for no key update', [endpointId]);
+  dispatcher.expect(keysOf(stale!));
+  await waitFor('the lease', async () => (await rowOf(deliveryId))?.leaseToken);
+  dispatcher.expect(keysOf(event));
+  await waitFor('the other attempt', () => sender.sent.length === 1, 15_000);
+  const leased = (await dispatchers.readQueue()).filter((row) => row.endpointId === endpointId && row.leaseToken);
+  expect(leased.length).toBeLessThanOrEqual(20);
+  await other.query('rollback');
+  expect(await dispatchers.settled(stale!.eventId)).toMatchObject({ deliveries: [{ status: 'cancelled' }] });
+  await waitFor('the others', async () => (await dispatchers.readQueue()).length === 0);
+});
+
 // Its lease stayed for 30 s.
 it('regression: an attempt that may be made again by the time at which it would be dropped is made', async () => {
   const sender = fakeSender();
@@ -527,6 +547,21 @@ describe('an attempt that is leased by id', () => {
     const { dispatcher } = dispatchers.open(sender);
     expect(await dispatcher.make(keysOf(await commitEvent(db, { token: newId() })))).toBeUndefined();
     expect(sender.sent).toEqual([]);
+  });
+
+  it('regression: is made though its lease has failed once, by the next lease of its endpoint', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    let isAway = true;
+    const away: TestDatabase = Object.assign(Object.create(db), {
+      hot: (text: string, values: unknown[]) => (isAway ? Promise.reject(refused) : db.hot(text, values)),
+    });
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender, { db: away });
+    const event = await commitEvent(db);
+    await expect(dispatcher.make(keysOf(event))).rejects.toThrow('ECONNREFUSED');
+    isAway = false;
+    await dispatchers.settled(event.eventId);
+    expect(sender.sent).toHaveLength(1);
   });
 
   it('waits here for a slot, and stays in the queue behind as many as the endpoint makes in a second', async () => {

@@ -349,15 +349,16 @@ describe('readTargets', () => {
     ],
     ['is at a disabled endpoint', 'update webhook_endpoints set enabled = false', false],
     ['is at a deleted endpoint', 'update webhook_endpoints set deleted_at = now()', false],
+    ['was leased again', `update queue set lease_until = lease_until + interval '1 second'`, false],
     ['is leased by another process', 'update queue set lease_token = gen_random_uuid()', false],
     ['has left the queue', 'delete from queue', false],
   ])('judges a leased attempt that %s', async (_, change, isDue) => {
-    const { deliveryId, endpointId } = await freeAttempt();
-    await lease();
+    const { endpointId } = await freeAttempt();
+    const [leased] = await lease();
     await db.query(change, []);
     const { url, secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
     const target = isDue ? { url, secretEnvelope } : undefined;
-    expect(await readTargets(db, TOKEN, [newId(), deliveryId])).toEqual([undefined, target]);
+    expect(await readTargets(db, TOKEN, [{ ...leased!, deliveryId: newId() }, leased!])).toEqual([undefined, target]);
   });
 });
 

@@ -147,12 +147,13 @@ describe('a manual retry', () => {
 
   it('regression: is made for a delivery that was cancelled while a process held its attempt', async () => {
     const target = await queued();
-    const { token } = await lease(db, target.deliveryId);
+    const held = await lease(db, target.deliveryId);
+    const { token } = held;
     await db.transaction((tx) => disableEndpoint(tx, target.endpointId, 'owner'));
     await enable(target.endpointId);
     await retry(target);
     // The process finds its attempt cancelled before it starts.
-    expect(await readTargets(db, token, [target.deliveryId])).toEqual([undefined]);
+    expect(await readTargets(db, token, [held])).toEqual([undefined]);
     await dropStale(db, token, [target.deliveryId]);
     expect(await read(target)).toMatchObject({ delivery: { status: 'cancelled' }, queue: free, counted: 1 });
     await makeOne(db, target.deliveryId, outcome());

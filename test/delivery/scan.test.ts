@@ -46,6 +46,9 @@ describe('a scan of the queue', () => {
     scan.requestPass();
     scan.continueAfter(ended);
     expect(scan.begin()).toBeNull();
+    scan.end(null);
+    scan.requestStep();
+    expect(scan.begin()).toEqual(ended);
   });
 
   it('repeats a pass that is requested during a pass or during a statement, and not one that is requested before', () => {

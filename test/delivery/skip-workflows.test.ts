@@ -19,7 +19,15 @@ const its = useStarters();
 async function skipAll(log: Log = silentLog, workflows: WorkflowMode = 'every-event'): Promise<number> {
   const metrics = createMetrics();
   const temporal = () => its.temporal.client;
-  const skipping = skipWorkflowsLoop({ db: its.db, workflows, trail: 1, temporal, metrics, log });
+  const skipping = skipWorkflowsLoop({
+    db: its.db,
+    workflows,
+    workers: { count: 1 },
+    trail: 1,
+    temporal,
+    metrics,
+    log,
+  });
   skipping.request();
   await waitFor(
     'the delivered events',

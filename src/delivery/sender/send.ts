@@ -154,6 +154,7 @@ const INCOMPLETE_HEAD = 'The head of the response was incomplete when the connec
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
+  #lastTurn: NodeJS.Immediate | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
   #line: { status: number; durationMs: number } | undefined;
@@ -171,7 +172,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {
     // A status line that is there counts, even if this process was too busy to read it: an event loop that is late runs its
     // timers first.
-    this.#timer = setTimeout(() => setImmediate(() => this.#cut('timeout')), responseMs);
+    this.#timer = setTimeout(() => {
+      this.#lastTurn = setImmediate(() => this.#cut('timeout'));
+    }, responseMs);
   }
 
   /** undici is about to write the request, whose time may have ended while it waited for a connection. */
@@ -189,6 +192,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     } else {
       this.#headers = keepHeaders(headers);
       clearTimeout(this.#timer);
+      clearImmediate(this.#lastTurn);
       this.#timer = setTimeout(() => this.#cut(), this.bodyMs);
     }
   }

@@ -471,11 +471,13 @@ export class World {
     }
     this.#jobs = this.#jobs.filter((one) => one !== job);
     const known = model.deliveries.get(deliveryId);
-    const isDue = known?.queued?.holder === token && model.isDue(deliveryId);
-    expect((await readTargets(db, token, [deliveryId])).map(Boolean)).toEqual([isDue]);
+    const isOwn = known?.queued?.holder === token && known.queued.until === job.until;
+    const isDue = isOwn && model.isDue(deliveryId);
+    expect((await readTargets(db, token, [job.row])).map(Boolean)).toEqual([isDue]);
     if (!isDue) {
       await dropStale(db, token, [deliveryId]);
       if (known) model.drop(deliveryId, token);
+      await this.#giveBack(job);
       return true;
     }
     if (answer === 'hang') await this.#pass(15_000);

@@ -57,14 +57,20 @@ describe('a request without a response', () => {
   // It was recorded as a timeout, and sent again.
   test('regression: is a success if its status line came in time, but this process was too busy to read it', async () => {
     const responseMs = 1_000;
-    const beside = new Worker(RECEIVER, { eval: true });
-    const [port] = await once(beside, 'message');
-    const since = performance.now();
-    const sent = sender({ responseMs }).send(outgoing(`http://127.0.0.1:${port}/`));
-    await once(beside, 'message');
-    while (performance.now() < since + responseMs + 100);
-    expect(await sent).toMatchObject({ error: null, responseStatus: 204 });
-    await beside.terminate();
+    const busy = new Int32Array(new SharedArrayBuffer(4));
+    const beside = new Worker(RECEIVER, { eval: true, workerData: busy });
+    try {
+      const [port] = await once(beside, 'message');
+      const since = performance.now();
+      const sent = sender({ responseMs }).send(outgoing(`http://127.0.0.1:${port}/`));
+      await once(beside, 'message');
+      Atomics.store(busy, 0, 1);
+      Atomics.notify(busy, 0);
+      while (performance.now() < since + responseMs + 100);
+      expect(await sent).toMatchObject({ error: null, responseStatus: 200, responseBody: 'ok' });
+    } finally {
+      await beside.terminate();
+    }
   });
 
   test('fails with dns when the name does not exist (RFC 6761 reserves .invalid)', async () => {
@@ -78,12 +84,13 @@ describe('a request without a response', () => {
   });
 });
 
-/** A receiver in a thread of its own, which says when the request is there. */
+/** A receiver in a thread of its own. It says when the request is there, and responds once the other thread is busy. */
 const RECEIVER = `
-const { parentPort } = require('node:worker_threads');
+const { parentPort, workerData } = require('node:worker_threads');
 const server = require('node:net').createServer((socket) => socket.once('data', () => {
   parentPort.postMessage('arrived');
-  socket.write('HTTP/1.1 204 No Content\\r\\n\\r\\n');
+  Atomics.wait(workerData, 0, 0);
+  socket.write('HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok');
 }));
 server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
 
