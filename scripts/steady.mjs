@@ -1,5 +1,5 @@
 // Finds tests that fail by luck: `npm run test:steady -- --runs 10 [paths…]` runs `npm test` again and again with one core
-// busy beside it, and lists each test that has failed. The exit code is 0 if none has.
+// busy beside it, and prints each test that has failed with its message. The exit code is 0 if none has.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,10 +26,13 @@ for (let run = 1; run <= runs; run++) {
   const since = performance.now();
   rmSync(output, { force: true });
   const code = await runTests();
-  const names = failuresIn(code);
-  for (const name of names) failed.set(name, [...(failed.get(name) ?? []), run]);
+  const failures = failuresIn(code);
   const seconds = ((performance.now() - since) / 1_000).toFixed(0);
-  process.stdout.write(`run ${run} of ${runs}: ${names.length} failed, ${seconds} s\n`);
+  process.stdout.write(`run ${run} of ${runs}: ${failures.length} failed, ${seconds} s\n`);
+  for (const { name, message } of failures) {
+    failed.set(name, [...(failed.get(name) ?? []), run]);
+    process.stdout.write(`${name}\n${message.slice(0, 2_000)}\n`);
+  }
 }
 await neighbour.terminate();
 rmSync(folder, { recursive: true });
@@ -49,12 +52,14 @@ function failuresIn(code) {
   try {
     results = JSON.parse(readFileSync(output, 'utf8'));
   } catch {
-    return [`the run ended with code ${code} and without results`];
+    return [{ name: `the run ended with code ${code} and without results`, message: '' }];
   }
-  const names = results.testResults.flatMap(({ name, status, assertionResults }) => {
+  const failures = results.testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = name.slice(root.length);
-    const tests = assertionResults.filter((one) => one.status === 'failed').map((one) => `${file}: ${one.fullName}`);
-    return tests.length === 0 && status === 'failed' ? [`${file} does not load`] : tests;
+    const tests = assertionResults
+      .filter((one) => one.status === 'failed')
+      .map((one) => ({ name: `${file}: ${one.fullName}`, message: one.failureMessages.join('\n') }));
+    return tests.length === 0 && status === 'failed' ? [{ name: `${file} does not load`, message }] : tests;
   });
-  return names.length === 0 && code !== 0 ? [`the run ended with code ${code}`] : names;
+  return failures.length === 0 && code !== 0 ? [{ name: `the run ended with code ${code}`, message: '' }] : failures;
 }
