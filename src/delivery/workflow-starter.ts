@@ -234,6 +234,9 @@ export function startDeliverEvent(client: Client, start: EventStart, how: DueSta
   });
 }
 
+/** Endpoints in `WebhookIds`: Temporal rejects a search attribute of more than 2,048 bytes, and with it the workflow. */
+const FOUND_BY = 50;
+
 /** Id, summary and search attributes of the workflow, by which operators find it. */
 export function workflowOf({ event, input }: EventStart) {
   const { length } = input.deliveries;
@@ -247,7 +250,7 @@ export function workflowOf({ event, input }: EventStart) {
       { key: ClientId, value: input.clientId },
       { key: TransferId, value: event.transferId },
       { key: EventType, value: event.type },
-      { key: WebhookIds, value: input.deliveries.map(({ webhookId }) => webhookId) },
+      { key: WebhookIds, value: input.deliveries.slice(0, FOUND_BY).map(({ webhookId }) => webhookId) },
       { key: DeliveryState, value: stateOf(input.deliveries) },
     ],
   };

@@ -1,7 +1,7 @@
 import type { Config } from '../platform/config/config.js';
 import type { Database } from '../platform/database/database.js';
 import { isReadOnly } from '../platform/database/faults.js';
-import { pendingMigrations } from '../platform/database/migrate.js';
+import { encodingFault, pendingMigrations, readEncoding } from '../platform/database/migrate.js';
 import type { Reach } from '../platform/database/pool.js';
 import { shareReading } from '../platform/deadline.js';
 import { probeClient, temporalState } from '../temporal/connection.js';
@@ -22,6 +22,8 @@ const TOLERATED_OUTAGE = 5_000;
 export interface Probes {
   /** The missing migrations. Rejects when Postgres cannot be reached. */
   pendingMigrations: () => Promise<readonly string[]>;
+  /** The encoding of the database. */
+  readEncoding: () => Promise<string>;
   /** Rejects when Postgres is read-only (`isReadOnly`) or cannot be reached. */
   requireWritable: () => Promise<void>;
   /** What the statements of requests found, on the clock `now`. */
@@ -38,7 +40,7 @@ export interface Probes {
  *   within SHUTDOWN_DELAY.
  * - Migrations are missing, or it is not known yet whether any is: a new version with a wrong DATABASE_URL must not
  *   replace an old one.
- * - Postgres has been unreachable or read-only for 5 s. During a shorter outage clients get this API's 503, and not a
+ * - Postgres has been unreachable or read-only, or its encoding is not UTF8, for 5 s. During a shorter outage clients get this API's 503, and not a
  *   proxy's. A pool that has no connection free for a probe is no outage while its statements succeed.
  *
  * Temporal's state is reported and does not affect readiness: attempts do not need Temporal. Until this process has
@@ -95,8 +97,10 @@ export function createReadiness(
     });
 }
 
-async function statePostgres({ pendingMigrations, requireWritable }: Probes) {
+async function statePostgres({ pendingMigrations, readEncoding, requireWritable }: Probes) {
   const pending = await pendingMigrations();
+  const encoding = await readEncoding();
+  if (encodingFault(encoding)) return { pending, state: `encoding ${encoding}` };
   const state = await requireWritable().then(
     () => 'ok',
     (error) => {
@@ -129,6 +133,7 @@ export function readinessOf(
   };
   const probes = {
     pendingMigrations: () => pendingMigrations(database),
+    readEncoding: () => readEncoding(database),
     requireWritable: () => database.requireWritable(),
     reach: database.reach,
     temporal,

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog } from '../support/backlog.js';
@@ -187,13 +188,20 @@ describe('doctor', () => {
     expect(report.checks.find(({ check }) => check === 'migrations')?.detail).toContain('transfer-service migrate');
   });
 
-  it('exits with 0 if every check passes', async () => {
+  it('exits with 0 if every check passes, and regression: names a master key that opens nothing', async () => {
     const server = new URL(db.url.reveal());
     server.pathname = `/doctor_${Date.now()}`;
     await db.pool.query(`create database ${server.pathname.slice(1)}`);
     const change = { DATABASE_URL: server.href };
     expect((await runCommand(['migrate'], { ...env, ...change })).code).toBe(0);
     expect(await examine(change)).toMatchObject({ ok: true, code: 0, stderr: '' });
+    const sealed = new pg.Client({ connectionString: server.href });
+    await sealed.connect();
+    await sealed.query(
+      `insert into signing_keys (kid, public_jwk, private_key_envelope) values ('k', '{}', 'v1:00000000:AAAA')`,
+    );
+    await sealed.end();
+    expect(failed(await examine(change))).toEqual(['master key']);
     await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
   });
 

@@ -397,4 +397,8 @@ test('clients set-limits sets what is given, and default restores the value of t
     max_endpoints: 0,
   });
   expect(await runCommand(['clients', 'set-limits', id, '--rate', '0'], env)).toMatchObject({ code: 2 });
+  expect(await runCommand(['clients', 'set-limits', id], env)).toMatchObject({
+    code: 1,
+    stderr: /give --rate or --endpoints/,
+  });
 });

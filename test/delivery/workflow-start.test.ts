@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
+import { WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -50,6 +51,14 @@ describe('what the workflow of an event starts with', () => {
     expect(await startOf(event)).toMatchObject({ isQueued: true });
     for (const { deliveryId } of event.deliveries) await makeOne(db, deliveryId, refusedBy(503));
     expect(await startOf(event)).toMatchObject({ isQueued: false });
+  });
+
+  // Temporal refused the workflows of events for 53 endpoints, so that their retries came by the watchdog.
+  it('regression: has search attributes that Temporal accepts, however many endpoints the event has', async () => {
+    const start = await startOf(await commitEvent(db, { endpoints: 60 }));
+    const found = workflowOf(start).typedSearchAttributes.find(({ key }) => key === WebhookIds)?.value;
+    expect(found).toEqual(start.input.deliveries.slice(0, 50).map(({ webhookId }) => webhookId));
+    expect(JSON.stringify(found).length).toBeLessThanOrEqual(2_048);
   });
 
   it("has the client as its fairness key, and attributes for operators' searches", async () => {

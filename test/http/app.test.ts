@@ -160,6 +160,7 @@ describe('health', () => {
     let ahead = 0;
     const probes = {
       pendingMigrations: async () => [],
+      readEncoding: async () => 'UTF8',
       requireWritable: () => failedOver.requireWritable(),
       reach: failedOver.reach,
       temporal: async () => 'ok',

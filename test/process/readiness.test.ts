@@ -9,6 +9,7 @@ interface State {
   reach?: Reach;
   temporal?: string;
   wasConnected?: boolean;
+  encoding?: string;
 }
 
 const NOT_USED: Reach = { failedSince: undefined, at: Number.NEGATIVE_INFINITY };
@@ -27,6 +28,7 @@ function dependencies(state: State) {
       if (!state.pending) throw new Error('connect ECONNREFUSED');
       return state.pending;
     },
+    readEncoding: async () => state.encoding ?? 'UTF8',
     requireWritable: async () => {
       if (state.readOnly) throw Object.assign(new Error('read-only'), { code: '25006' });
     },
@@ -91,6 +93,14 @@ it('becomes unready after Postgres was unreachable or read-only for 5 s, and rea
   expect(await ready(26_000)).toBe(false);
   state.pending = [];
   expect(await ready(27_000)).toBe(true);
+});
+
+// It was ready, and names outside of Latin-1 were answered 500.
+it('regression: is not ready for long on a database whose encoding is not UTF8', async () => {
+  const { ready, readiness } = processOn({ pending: [], encoding: 'LATIN1' });
+  await ready(0);
+  expect(await ready(5_000)).toBe(false);
+  expect((await readiness()).checks).toMatchObject({ postgres: 'encoding LATIN1' });
 });
 
 it('counts an outage from the first failed statement, however late it is probed', async () => {

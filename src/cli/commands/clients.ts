@@ -177,6 +177,7 @@ type Own = number | 'default';
 const limitFrom = (own: Own | undefined) => (own === 'default' ? null : own);
 
 const setLimits = onDatabase(async ({ database, actor }, id: string, options: { rate?: Own; endpoints?: Own }) => {
+  if (options.rate === undefined && options.endpoints === undefined) throw new Error('give --rate or --endpoints');
   const limits = { rateLimit: limitFrom(options.rate), maxEndpoints: limitFrom(options.endpoints) };
   return resultOf(await auth.changeClient(database, actor, id, limits));
 });

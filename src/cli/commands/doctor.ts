@@ -1,9 +1,11 @@
 import type { Client } from '@temporalio/client';
+import { checkMasterKey } from '../../auth/master-key.js';
 import { readWorkflowLoad } from '../../delivery/workflow-load.js';
 import { type Config, loadConfig } from '../../platform/config/config.js';
 import { ConfigError } from '../../platform/config/config-error.js';
 import { unknownSettings } from '../../platform/config/environment.js';
-import { openDatabase, rowOf } from '../../platform/database/database.js';
+import { type Database, openDatabase, rowOf } from '../../platform/database/database.js';
+import { MasterKeys } from '../../platform/database/encryption.js';
 import { encodingFault, pendingMigrations } from '../../platform/database/migrate.js';
 import { type RoleRights, readRoleRights } from '../../platform/database/roles.js';
 import { VALUE_SETTINGS } from '../../platform/database/server-settings.js';
@@ -146,6 +148,17 @@ function clockFinding(ahead: number): Finding {
   return finding('clocks', good, difference > MAX_CLOCK_DIFFERENCE && fault);
 }
 
+async function masterKeyFinding({ masterKey, masterKeyPrevious }: Config, database: Database): Promise<Finding> {
+  const check = 'master key';
+  try {
+    await checkMasterKey(database, new MasterKeys(masterKey, masterKeyPrevious));
+    return finding(check, 'it opens the secrets of this deployment');
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return finding(check, '', error.lines.join('; '));
+  }
+}
+
 interface PostgresRow {
   version: string;
   encoding: string;
@@ -169,6 +182,7 @@ async function postgresFindings(config: Config): Promise<Finding[]> {
     );
     const lacked = settingsLackedIn(row.current);
     const pending = await pendingMigrations(database);
+    const masterKey = pending.length > 0 ? [] : [await masterKeyFinding(config, database)];
     return [
       finding('Postgres', `version ${row.version}`, row.readOnly && READ_ONLY),
       finding('encoding', row.encoding, encodingFault(row.encoding)),
@@ -180,6 +194,7 @@ async function postgresFindings(config: Config): Promise<Finding[]> {
         'all applied',
         pending.length > 0 && `missing ${pending.join(', ')}; run transfer-service migrate`,
       ),
+      ...masterKey,
       clockFinding(row.ahead),
     ];
   } catch (error) {

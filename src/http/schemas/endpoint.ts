@@ -36,7 +36,7 @@ const secret = z
   });
 
 const maxConcurrency = z
-  .int()
+  .int('must be a whole number')
   .min(1, 'must be at least 1')
   .max(MAX_CONCURRENCY, `may be at most ${MAX_CONCURRENCY}`)
   .nullable()

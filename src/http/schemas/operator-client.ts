@@ -15,7 +15,7 @@ const networks = z
 
 const limit = ({ min, max }: { min: number; max: number }, setting: string) =>
   z
-    .int()
+    .int('must be a whole number')
     .min(min, `must be at least ${min}`)
     .max(max, `may be at most ${max}`)
     .nullable()

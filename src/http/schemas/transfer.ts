@@ -9,7 +9,7 @@ import { components, present, requestBody, text, time, uuid, validationError, vi
  * 2^53−1.
  */
 const value = z
-  .int('must be a whole number of minor units')
+  .int(`must be a whole number of minor units, at most ${Number.MAX_SAFE_INTEGER}`)
   .min(1, 'must be at least 1')
   .meta({ description: 'In minor units of ISO 4217: 1250 is 12.50 EUR, 1,250 JPY or 1.250 KWD.', examples: [125_00] });
 

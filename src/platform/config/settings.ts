@@ -60,9 +60,9 @@ const durationWithin = (min: number, max: number) =>
 const delays = parsed<readonly number[]>(
   (text) => {
     const ladder = list(text).map(parseWithin(0, LONGEST));
-    return ladder.length > 50 || ladder.includes(undefined) ? undefined : (ladder as number[]);
+    return ladder.length === 0 || ladder.length > 50 || ladder.includes(undefined) ? undefined : (ladder as number[]);
   },
-  `give at most 50 durations of at most ${formatDuration(LONGEST)}, such as 0s,5m,30m,2h,6h,24h`,
+  `give 1 to 50 durations of at most ${formatDuration(LONGEST)}, such as 0s,5m,30m,2h,6h,24h`,
 );
 
 const flag = z.enum(['true', 'false'], { error: 'give true or false' }).transform((text) => text === 'true');

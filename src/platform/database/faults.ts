@@ -87,8 +87,8 @@ const IN_RECOVERY = /during recovery|recovery is in progress/;
 
 /**
  * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
- * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), or no
- * connection of the pool was free in time. The same applies to a server that does not let this process in: a changed
+ * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), a table is
+ * missing because the migrations are (42P01), or no connection of the pool was free in time. The same applies to a server that does not let this process in: a changed
  * password, pg_hba.conf, a missing database (28, 3D000), or a certificate that is not accepted.
  */
 export function isUnreachable(error: unknown): boolean {
@@ -98,7 +98,7 @@ export function isUnreachable(error: unknown): boolean {
   }
   const state = sqlState(error);
   if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
-    return /^(08|28|3D|53|57|58|25006|25P03|25P04|55P03)/.test(state);
+    return /^(08|28|3D|53|57|58|25006|25P03|25P04|42P01|55P03)/.test(state);
   return faults.some(
     ({ code, message, errors }) =>
       PRISMA_UNREACHABLE.has(String(code)) ||

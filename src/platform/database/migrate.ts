@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { newId } from '../ids.js';
 import type { Secret } from '../secret.js';
-import type { Handle } from './database.js';
+import { type Handle, rowOf } from './database.js';
 import { explainCertificate } from './faults.js';
 import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './roles.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
@@ -67,10 +67,16 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
 
 /** In any other encoding, some names cannot be stored, or cannot be read back. @throws Error of one line */
 async function refuseOtherEncoding(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ encoding: string }>(`select current_setting('server_encoding') as encoding`);
+  const { rows } = await client.query<{ encoding: string }>(ENCODING);
   const fault = encodingFault(rows[0]?.encoding ?? '');
   if (fault) throw new Error(fault);
 }
+
+const ENCODING = `select current_setting('server_encoding') as encoding`;
+
+/** The encoding of the database. */
+export const readEncoding = async (db: Pick<Handle, 'query'>): Promise<string> =>
+  (await rowOf<{ encoding: string }>(db, ENCODING, [])).encoding;
 
 /** What is wrong with the encoding of the database; undefined if it is UTF8. */
 export function encodingFault(encoding: string): string | undefined {

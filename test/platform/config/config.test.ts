@@ -103,6 +103,7 @@ describe('the environment variables', () => {
     ['ACCESS_TOKEN_LIFETIME', '1 hour'],
     ['ACCESS_TOKEN_LIFETIME', '0'],
     ['ACCESS_TOKEN_LIFETIME', '999999999d'],
+    ['DELIVERY_RETRY_DELAYS', ','],
     ['DELIVERY_RETRY_DELAYS', '0s,soon'],
     ['DELIVERY_RETRY_DELAYS', '0s,999999999d'],
     ['DELIVERY_RETRY_DELAYS', '0s,3651d'],

@@ -34,6 +34,12 @@ test('a transaction that Postgres ended for idling too long is a 503, and no fau
   expect(isUnreachable(error)).toBe(true);
 });
 
+test('regression: a table that the migrations have not made yet is a 503', async () => {
+  const missing = 'select * from not_there';
+  for (const run of [db.query, db.hot])
+    expect(isUnreachable(await run(missing, []).catch((error: unknown) => error))).toBe(true);
+});
+
 test('a statement that ran longer than its limit is a 503', async () => {
   const error = await db
     .transaction(async (tx) => {
