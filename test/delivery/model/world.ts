@@ -450,14 +450,21 @@ export class World {
     return made ? this.#record([made]) : true;
   }
 
-  /** A slow attempt succeeds, but its lease has ended: another worker has made and recorded the attempt before. */
+  /**
+   * An attempt is so slow that its lease has ended: another worker has made and recorded the attempt before its success, or
+   * has leased it, or a manual retry has taken over its row.
+   */
   async #overtaken(job: Job, answer: Answer, b: number): Promise<boolean> {
-    await this.#post(job, 'success', b);
+    const meanwhile = b % 3;
+    await this.#post(job, meanwhile === 0 ? 'success' : answer, b);
     const slow = this.#made.find((one) => one.job === job);
     if (!slow) return true;
     await this.#pass(31_000);
+    const delivery = this.model.get(job.deliveryId);
     const token = this.#tokens.find((one) => one !== job.token) as string;
-    await this.#make(token, this.model.get(job.deliveryId), answer, b);
+    if (meanwhile === 0) await this.#make(token, delivery, answer, b);
+    else if (meanwhile === 1) await this.#byId(token, delivery);
+    else await this.#retry(delivery);
     return this.#record([slow]);
   }
 
