@@ -208,9 +208,10 @@ export function skipWorkflowsLoop(options: SkipOptions): Periodic {
       let batch: number;
       do {
         batch = await skipWorkflows(db, trail, BATCH);
-        if (workflows === 'retries-only') continue;
-        metrics.workflowsSkipped(batch);
-        skipped += batch;
+        if (workflows === 'every-event') {
+          metrics.workflowsSkipped(batch);
+          skipped += batch;
+        }
       } while (batch === BATCH && !loop.stopped);
       if (skipped > 0 && performance.now() - warnedAt > QUIET) await warn();
     },

@@ -45,6 +45,17 @@ async function quiet(): Promise<void> {
   });
 }
 
+/** An attempt in flight at an endpoint with one slot, and a second one that is leased and waits for it. */
+async function oneWaits() {
+  const { sender, release } = heldSender();
+  const { commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
+  const first = await commit();
+  await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
+  const second = await commit({ clientId: first.clientId, endpoints: 0 });
+  await waitFor('the lease of the second attempt', () => slots.waiting === 1);
+  return { sender, release, endpointId: first.deliveries[0]!.endpointId, second };
+}
+
 describe('what a dispatcher leases', () => {
   it('is no more than its endpoint can make in about a second, so other workers get the rest', async () => {
     const { sender, release } = heldSender();
@@ -237,14 +248,9 @@ describe('an attempt that waits', () => {
 
   // A receiver that hung, and whose owner gave another URL meanwhile, got the next attempts still.
   it('regression: goes to the URL that its owner has given while it waited', async () => {
-    const { sender, release } = heldSender();
-    const { commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
-    const first = await commit();
-    await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
-    const second = await commit({ clientId: first.clientId, endpoints: 0 });
-    await waitFor('the lease of the second attempt', () => slots.waiting === 1);
+    const { sender, release, endpointId, second } = await oneWaits();
     const url = 'https://elsewhere.test/hook';
-    await db.prisma.endpoint.update({ where: { id: first.deliveries[0]!.endpointId }, data: { url } });
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { url } });
     // An attempt of this moment is sent without another look.
     runAhead(60);
     release();
@@ -274,13 +280,8 @@ describe('an attempt that waits', () => {
         db.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } }),
     ],
   ] as const)('is not made at an endpoint that is %s meanwhile, and its delivery is cancelled', async (_, change) => {
-    const { sender, release } = heldSender();
-    const { commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
-    const first = await commit();
-    await waitFor('the first attempt to be in flight', () => sender.sent.length === 1);
-    const second = await commit({ clientId: first.clientId, endpoints: 0 });
-    await waitFor('the lease of the second attempt', () => slots.waiting === 1);
-    await change(first.deliveries[0]!.endpointId);
+    const { sender, release, endpointId, second } = await oneWaits();
+    await change(endpointId);
     // An attempt of this moment is sent without another look.
     runAhead(60);
     release();

@@ -88,8 +88,9 @@ const IN_RECOVERY = /during recovery|recovery is in progress/;
 /**
  * Postgres is temporarily unusable: unreachable, connection lost, shutting down, out of connections or space, read-only
  * (classes 08, 53, 57, 58, 25006), a time limit of the session ended the transaction (25P03, 25P04, 55P03), a table is
- * missing because the migrations are (42P01), or no connection of the pool was free in time. The same applies to a server that does not let this process in: a changed
- * password, pg_hba.conf, a missing database (28, 3D000), or a certificate that is not accepted.
+ * missing because the migrations are (42P01), or no connection of the pool was free in time. The same applies to a
+ * server that does not let this process in: a changed password, pg_hba.conf, a missing database (28, 3D000), or a
+ * certificate that is not accepted.
  */
 export function isUnreachable(error: unknown): boolean {
   const faults = [...faultsOf(error)];
