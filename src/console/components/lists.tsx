@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import type { CursorKind } from '../../http/paging.js';
 import { EARLIEST } from '../../platform/iso-time.js';
 import { Refusal } from '../../platform/refusal.js';
-import { addressOf, type Choice, Live, Refused, readIsoTime, Select, TimeField } from './parts.js';
+import { addressOf, type Choice, Live, Refused, readIsoTime, TimeField } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
 
@@ -17,61 +17,42 @@ interface TableProps<Row> {
   row?(row: Row): { id: string; 'data-announce'?: string };
   /** The page of a row: the link in its first cell covers the row. */
   href?: (row: Row) => string;
-  /** A checkbox for each row, which belongs to the form with this id. */
-  select?: { form: string; name: string; value(row: Row): string; label(row: Row): string };
-  /** It is a card of its own. */
-  card?: true;
 }
 
 /** A table; on a narrow screen each row becomes a card, whose cells are named by the headings. */
-export function Table<Row>({ rows, columns, classes = {}, row, href, select, card }: TableProps<Row>) {
-  const table = (
-    <table class="table">
-      <thead>
-        <tr>
-          {select && (
-            <th scope="col">
-              <input type="checkbox" data-check-all={select.form} aria-label="Select all on this page" hidden />
-            </th>
-          )}
-          {Object.keys(columns).map((heading) => (
-            <th key={heading} scope="col" class={classes[heading]}>
-              {heading}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((one) => (
-          <tr {...row?.(one)}>
-            {select && (
-              <td>
-                <input
-                  type="checkbox"
-                  form={select.form}
-                  name={select.name}
-                  value={select.value(one)}
-                  aria-label={select.label(one)}
-                />
-              </td>
-            )}
-            {Object.entries(columns).map(([heading, cell], i) => (
-              <td key={heading} data-label={heading} class={classes[heading]}>
-                {i === 0 && href ? (
-                  <a class="row-link" href={href(one)}>
-                    {cell(one)}
-                  </a>
-                ) : (
-                  cell(one)
-                )}
-              </td>
+export function Table<Row>({ rows, columns, classes = {}, row, href }: TableProps<Row>) {
+  return (
+    <div class="card table-card">
+      <table class="table">
+        <thead>
+          <tr>
+            {Object.keys(columns).map((heading) => (
+              <th key={heading} scope="col" class={classes[heading]}>
+                {heading}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {rows.map((one) => (
+            <tr {...row?.(one)}>
+              {Object.entries(columns).map(([heading, cell], i) => (
+                <td key={heading} data-label={heading} class={classes[heading]}>
+                  {i === 0 && href ? (
+                    <a class="row-link" href={href(one)}>
+                      {cell(one)}
+                    </a>
+                  ) : (
+                    cell(one)
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
-  return card ? <div class="card table-card">{table}</div> : table;
 }
 
 /** The way to the next page of a list, and back to its start. A keyset cursor knows no page number. */
@@ -103,21 +84,17 @@ interface ListProps {
   query: URLSearchParams;
   /** What it lists: `deliveries`. */
   many: string;
-  /** One of them: `delivery`. */
-  one: string;
   /** The filters before those of time, which every list has. */
   filters: ComponentChildren;
   /** The table; undefined where nothing is listed. */
   table: ComponentChildren;
   nextCursor: string | null;
-  /** Why nothing matches the filters, in addition to them. */
-  noMatch?: string;
   /** What to do where there is nothing yet. */
   children: ComponentChildren;
 }
 
 /** A list with its filters, which are a form that asks for the same page with other parameters. */
-export function List({ path, query, many, one, filters, table, nextCursor, noMatch, children }: ListProps) {
+export function List({ path, query, many, filters, table, nextCursor, children }: ListProps) {
   const refused = useContext(Refused);
   const set = [...query].filter(([name, value]) => name !== 'cursor' && value !== '').length;
   return (
@@ -128,9 +105,8 @@ export function List({ path, query, many, one, filters, table, nextCursor, noMat
       </label>
       <form class="filters row" method="get" action={path}>
         {filters}
-        <Select label="Created" name="period" value={periodOf(query)} choices={PERIOD_CHOICES} />
-        <TimeField kind="custom" label="From" name="from" value={query.get('from')} />
-        <TimeField kind="custom" label="To" name="to" value={query.get('to')} />
+        <TimeField label="Created from" name="from" value={query.get('from')} />
+        <TimeField label="Created before" name="to" value={query.get('to')} />
         <span class="row">
           <button type="submit">Filter</button>
           {(set > 0 || refused) && (
@@ -144,8 +120,7 @@ export function List({ path, query, many, one, filters, table, nextCursor, noMat
         {table}
         {!table && set === 0 && <Empty title={`No ${many} yet`}>{children}</Empty>}
         {!table && set > 0 && (
-          <Empty title={`No ${one} matches`}>
-            {noMatch && <p>{noMatch}</p>}
+          <Empty title={`No ${many} match`}>
             <a href={path}>Show all {many}</a>
           </Empty>
         )}
@@ -175,34 +150,11 @@ export function listQuery(query: URLSearchParams, filters: Readonly<Record<strin
 /** A time as the API reads it. */
 export const isoText = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-
-/** The presets of time: their name, and their start. */
-const PERIODS: Readonly<Record<string, { text: string; start(now: number): number }>> = {
-  '1h': { text: 'Last hour', start: (now) => now - HOUR },
-  today: { text: 'Today (UTC)', start: (now) => now - (now % DAY) },
-  '24h': { text: 'Last 24 hours', start: (now) => now - DAY },
-  '7d': { text: 'Last 7 days', start: (now) => now - 7 * DAY },
-};
-
-const PERIOD_CHOICES: readonly Choice[] = [
-  { value: '', text: 'Any time' },
-  ...Object.entries(PERIODS).map(([value, { text }]) => ({ value, text })),
-  { value: 'custom', text: 'Custom' },
-];
-
-/** A query with a time of its own is a custom one. */
-const periodOf = (query: URLSearchParams) =>
-  query.get('period') || (query.get('from') || query.get('to') ? 'custom' : '');
-
 /** The range of the filters, ms since 1970. Both ends are exclusive, as in the API. @throws Refusal invalid_request */
-export function timeRange(query: URLSearchParams, now = Date.now()): { createdAfter?: number; createdBefore?: number } {
-  const period = PERIODS[readChoice(query, 'period', [...Object.keys(PERIODS), 'custom']) ?? 'custom'];
-  const from = period ? period.start(now) : readTime(query, 'from');
-  const to = period ? undefined : readTime(query, 'to');
+export function timeRange(query: URLSearchParams): { createdAfter?: number; createdBefore?: number } {
+  const [from, to] = [readTime(query, 'from'), readTime(query, 'to')];
   if (from !== undefined && to !== undefined && from >= to) {
-    throw invalidFilter('to', 'invalid_time', 'must be later than “From”');
+    throw invalidFilter('to', 'invalid_time', 'must be later than “Created from”');
   }
   return {
     ...(from !== undefined && { createdAfter: Math.max(from - 1, EARLIEST) }),
@@ -236,8 +188,7 @@ export function readCursor<Key>(query: URLSearchParams, kind: CursorKind<Key, ne
   const text = query.get('cursor');
   const key = text === null ? undefined : kind.read(text);
   if (key !== undefined || text === null) return key;
-  const error = { parameter: 'cursor', code: 'invalid_cursor', detail: 'is not a cursor of an earlier page' };
-  throw new Refusal('invalid_request', 'The link to this page is damaged; start at the first page.', [error]);
+  throw invalidFilter('cursor', 'invalid_cursor', 'is not a cursor of an earlier page');
 }
 
 export function invalidFilter(parameter: string, code: string, detail: string): Refusal {

@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext, type HTMLAttributes, type InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
 import { timeOfParts } from '../../platform/iso-time.js';
-import { PROBLEMS, type ValidationError } from '../../platform/refusal.js';
+import { PROBLEMS } from '../../platform/refusal.js';
 import type { RefusedForm } from '../page.js';
 import { visibleText } from './values.js';
 
@@ -29,22 +29,23 @@ export function Facts({ of, class: kind = 'facts' }: FactsProps) {
 
 /** The heading of a page. @param button leads to the page of what is made here */
 export function PageHead({ title, button }: { title: string; button?: { href: string; text: string } | false }) {
-  if (!button) return <h1>{title}</h1>;
   return (
     <div class="row between">
       <h1>{title}</h1>
-      <a class="button primary" href={button.href}>
-        {button.text}
-      </a>
+      {button && (
+        <a class="button primary" href={button.href}>
+          {button.text}
+        </a>
+      )}
     </div>
   );
 }
 
 /** A part of a page with a heading that names it. */
-export function Card({ title, children, table }: { title: string; children: ComponentChildren; table?: true }) {
+export function Card({ title, children }: { title: string; children: ComponentChildren }) {
   const id = title.toLowerCase().replace(/[^a-z]+/g, '-');
   return (
-    <section class={table ? 'card table-card' : 'card stack'} aria-labelledby={id}>
+    <section class="card stack" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       {children}
     </section>
@@ -108,39 +109,20 @@ interface Labelled {
   name: string;
   /** Says what is expected. */
   hint?: ComponentChildren;
-  /** A class of the field with its label. */
-  kind?: 'custom' | undefined;
   /** Where the API would name an error of the field, such as `/url`. */
   pointer?: string | undefined;
   value?: string | null | undefined;
 }
 
 /** The attributes of an input. A password is never shown again: its field comes back empty. */
-interface Control extends Labelled, Omit<InputHTMLAttributes<HTMLInputElement>, keyof Labelled> {
-  /** Buttons that fill or show it. */
-  beside?: ComponentChildren;
-}
+type Control = Labelled & Omit<InputHTMLAttributes<HTMLInputElement>, keyof Labelled>;
 
 /** A field with its label, its hint and the error of the refused form. */
-export function Field({ label, hint, pointer, kind, type, value, beside, ...rest }: Control) {
-  const { attributes, around, typed } = useLabel({ label, name: rest.name, hint, pointer, kind });
-  const control: object = {
-    ...rest,
-    ...attributes,
-    type,
-    ...(type !== 'password' && { value: typed ?? value ?? '' }),
-  };
-  const input = <input {...control} />;
-  return around(
-    beside ? (
-      <span class="row secret">
-        {input}
-        {beside}
-      </span>
-    ) : (
-      input
-    ),
-  );
+export function Field({ label, hint, pointer, type, value, ...rest }: Control) {
+  const { attributes, around, typed } = useLabel({ label, name: rest.name, hint, pointer });
+  const shown = type === 'password' ? {} : { value: typed ?? value ?? '' };
+  const control: object = { ...rest, ...attributes, type, ...shown };
+  return around(<input {...control} />);
 }
 
 /** A field for a time in ISO 8601, which a person can paste and read in any locale (`readIsoTime`). */
@@ -171,7 +153,7 @@ export function Select({ choices, value, ...field }: Labelled & { choices: reado
 }
 
 /** The attributes of a control, its label, hint and error around it, and what was typed before. */
-function useLabel({ label, name, hint, pointer = `/${name}`, kind }: Labelled) {
+function useLabel({ label, name, hint, pointer = `/${name}` }: Labelled) {
   const refused = useContext(Refused);
   const error = refused?.refusal.errors.find((one) => one.pointer === pointer || one.parameter === name)?.detail;
   const ids = [...(hint ? [`hint-${name}`] : []), ...(error ? [`error-${name}`] : [])];
@@ -182,7 +164,7 @@ function useLabel({ label, name, hint, pointer = `/${name}`, kind }: Labelled) {
     ...(error && { 'aria-invalid': true, autofocus: true }),
   };
   const around = (control: ComponentChildren) => (
-    <div class={kind ? `field ${kind}` : 'field'}>
+    <div class="field">
       <label for={`field-${name}`}>{label}</label>
       {control}
       {hint && (
@@ -228,16 +210,12 @@ export function PostButton({ action, children, id, fields = {}, note, ...button 
 
 /** The main button of a form. @param cancel the way back without it */
 export function Submit({ children, cancel }: { children: string; cancel?: string }) {
-  const button = (
-    <button type="submit" class="primary">
-      {children}
-    </button>
-  );
-  if (cancel === undefined) return button;
   return (
     <p class="row">
-      {button}
-      <a href={cancel}>Cancel</a>
+      <button type="submit" class="primary">
+        {children}
+      </button>
+      {cancel && <a href={cancel}>Cancel</a>}
     </p>
   );
 }
@@ -253,21 +231,13 @@ export function ErrorSummary({ refused: { refusal } }: { refused: RefusedForm })
         <ul>
           {refusal.errors.map((error) => (
             <li key={error.pointer}>
-              {nameOf(error)} {error.detail}
+              {error.pointer?.slice(1) ?? error.parameter} {error.detail}
             </li>
           ))}
         </ul>
       )}
     </section>
   );
-}
-
-/** Names of fields that differ from the API's. */
-const LABELS: Readonly<Record<string, string>> = { '/max_concurrency': 'concurrent deliveries' };
-
-function nameOf({ pointer, parameter }: ValidationError): string {
-  const name = pointer?.slice(1).replaceAll('/', ' ') ?? parameter ?? '';
-  return LABELS[pointer ?? ''] ?? name.replaceAll('_', ' ');
 }
 
 /** The value of a field for a time, in UTC: `2026-11-22 06:14:03`. */

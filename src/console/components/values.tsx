@@ -12,15 +12,6 @@ export function Untrusted({ text }: { text: string }) {
   return <bdi class="untrusted">{parts(text, UNSEEN_RUN)}</bdi>;
 }
 
-/** The same in at most three lines, for a cell of a table. */
-export function Clamped({ text }: { text: string }) {
-  return (
-    <span class="clamp">
-      <Untrusted text={text} />
-    </span>
-  );
-}
-
 /** The same as a plain text, for a title or a choice, which contain no elements. */
 export function visibleText(text: string): string {
   return text.replace(UNSEEN_RUN, (run) => `[${pictures(run)}]`);
@@ -40,50 +31,23 @@ export function UntrustedLines({ text, label }: { text: string; label: string })
   );
 }
 
-/** JSON with one member a line, and its exact bytes one click away; any other text as it is. */
+/** JSON with one member a line where this loses nothing, such as a repeated member; any other text as it is. */
 export function JsonText({ text, label }: { text: string; label: string }) {
-  const formatted = formatJson(text);
-  if (formatted === undefined || formatted === text) return <UntrustedLines text={text} label={label} />;
-  return (
-    <>
-      <UntrustedLines text={formatted} label={label} />
-      <details>
-        <summary>Exact bytes</summary>
-        <UntrustedLines text={text} label={`${label}, exact bytes`} />
-      </details>
-    </>
-  );
+  return <UntrustedLines text={formatJson(text)} label={label} />;
 }
 
-/**
- * Lays out a JSON object or array without changing a token: parsing and writing it again would round large numbers and
- * drop repeated members. @returns undefined for any other text
- */
-export function formatJson(text: string): string | undefined {
-  if (!/^\s*[{[]/.test(text)) return undefined;
+/** Deeply nested JSON is not laid out, so that 4 KiB of brackets stay a small page. */
+const MAX_FORMATTED = 65_536;
+
+export function formatJson(text: string): string {
   try {
-    JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    const formatted = JSON.stringify(value, null, 2);
+    return JSON.stringify(value) === text && formatted.length <= MAX_FORMATTED ? formatted : text;
   } catch {
-    return undefined;
+    return text;
   }
-  let depth = 0;
-  const line = () => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`;
-  return text.replace(/"(?:\\.|[^"\\])*"|[{[]\s*[\]}]|\s+|[{}[\],:]/g, (token) => {
-    if (/^\s/.test(token)) return '';
-    if (token === ':') return ': ';
-    if (token === ',') return `,${line()}`;
-    if (/^[{[]$/.test(token)) {
-      depth++;
-      return `${token}${line()}`;
-    }
-    if (!/^[}\]]$/.test(token)) return token.replace(/^([{[])\s+/, '$1');
-    depth--;
-    return `${line()}${token}`;
-  });
 }
-
-/** Deeper levels are not indented further, so that 4 KiB of brackets stay a small page. */
-const MAX_INDENT = 20;
 
 /** One element for each run of unseen characters, so that 4 KiB of them stay a small page. */
 function parts(text: string, unseen: RegExp) {
@@ -102,28 +66,18 @@ function parts(text: string, unseen: RegExp) {
 function pictures(run: string): string {
   return Array.from(run.matchAll(/(.)\1*/gsu), ([same, character = '']) => {
     const times = same.length / character.length;
-    return `${codePoint(character)}${times > 1 ? `×${times}` : ''}`;
+    const codePoint = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return `U+${codePoint}${times > 1 ? `×${times}` : ''}`;
   }).join(' ');
 }
 
-function codePoint(character: string): string {
-  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
-}
-
-/**
- * A button that copies a text as it is, unseen characters too. Only the script shows the button.
- * @param icon it has no visible label
- */
-export function CopyButton({ copies, label, icon }: { copies: string; label: string; icon?: true }) {
+/** A button that copies a text as it is, unseen characters too. Only the script shows the button. */
+export function CopyButton({ copies, label }: { copies: string; label: string }) {
   return (
-    <button type="button" class={icon && 'copy'} data-copy={copies} aria-label={icon && label} hidden>
-      {icon ? (
-        <svg viewBox="0 0 16 16" aria-hidden="true">
-          <path d="M5.5 5.5h8v8h-8z M10.5 3V2.5h-8v8H3" stroke-width="1.4" />
-        </svg>
-      ) : (
-        label
-      )}
+    <button type="button" class="copy" data-copy={copies} aria-label={label} title={label} hidden>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M5.5 5.5h8v8h-8z M10.5 3V2.5h-8v8H3" stroke-width="1.4" />
+      </svg>
     </button>
   );
 }
@@ -214,7 +168,7 @@ export function Id({ id, href, whole }: IdProps) {
           {text}
         </a>
       )}
-      <CopyButton copies={id} label={`Copy the id ${id}`} icon />
+      <CopyButton copies={id} label={`Copy the id ${id}`} />
     </span>
   );
 }
@@ -248,7 +202,7 @@ export function Response({ error, responseStatus }: Pick<LastAttempt, 'error' | 
  * Runs of characters that a reader cannot see: controls, format characters (direction, zero width, tags), line and
  * paragraph separators, lone surrogates. U+200C and U+200D stay: scripts and emoji are written with them.
  */
-export const UNSEEN_RUN = /(?:(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;
+const UNSEEN_RUN = /(?:(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;
 
 /** The same, but tabs and line feeds stay: for text that is shown in lines. */
-export const UNSEEN_RUN_IN_LINES = /(?:(?!\u200c|\u200d|[\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;
+const UNSEEN_RUN_IN_LINES = /(?:(?!\u200c|\u200d|[\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+/gu;

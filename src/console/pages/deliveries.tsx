@@ -9,7 +9,7 @@ import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveri
 import { findEventOf } from '../../reports/read-events.js';
 import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
 import { addressOf, Field, Select } from '../components/parts.js';
-import { Clamped, countOf, Id, RelativeTime, Response, Status, Time, Untrusted } from '../components/values.js';
+import { countOf, Id, RelativeTime, Response, Status, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, type SeeOther, seeOther, type Visit } from '../page.js';
 import { namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { endpointPath, eventPath, MOVING_TRANSFER, REGISTER, transferHref } from './paths.js';
@@ -50,7 +50,7 @@ export const deliveryList = page({
       <>
         <h1>Deliveries</h1>
         <List
-          {...{ path: PATH, query, many: 'deliveries', one: 'delivery', nextCursor }}
+          {...{ path: PATH, query, many: 'deliveries', nextCursor }}
           filters={
             <>
               <Select label="Endpoint" name="endpoint" value={query.get('endpoint')} choices={[ANY, ...choices]} />
@@ -66,7 +66,6 @@ export const deliveryList = page({
               </>
             )
           }
-          noMatch="A delivery with attempts left is pending, not failed."
         >
           {endpoints.length > 0 ? (
             <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>
@@ -93,25 +92,17 @@ interface TableProps {
 const BULK = 'bulk-retry';
 
 export function DeliveryTable({ visit, deliveries, names }: TableProps) {
-  const select = {
-    form: BULK,
-    name: 'delivery',
-    value: ({ id }: DeliveryRecord) => id,
-    label: ({ id }: DeliveryRecord) => `Select delivery ${id}`,
-  };
   return (
     <Table<DeliveryRecord>
-      card
       rows={deliveries}
       row={({ id, status }) => ({ id: `delivery-${id}`, 'data-announce': `${status} delivery` })}
       href={({ id, eventId }) => eventPath(eventId, id)}
-      {...(names && isEditor(visit) && { select })}
       classes={{ Transfer: 'wide-only' }}
       columns={{
         Event: ({ event }) => eventSubject(event.type, event.body),
         ...(names && {
           Endpoint: ({ endpointId, endpoint }) => (
-            <Clamped text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
+            <Untrusted text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
           ),
         }),
         Status: ({ status, nextAttemptAt }) => (
@@ -134,6 +125,12 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
         Transfer: ({ event }) => <Id id={event.transferId} href={transferHref(visit, event.transferId)} />,
         // The list has the order of its events: a recovery may have made the delivery long after.
         'Event created': ({ id }) => <Time at={new Date(timeOf(id))} />,
+        ...(names &&
+          isEditor(visit) && {
+            Retry: ({ id }) => (
+              <input type="checkbox" form={BULK} name="delivery" value={id} aria-label={`Select delivery ${id}`} />
+            ),
+          }),
       }}
     />
   );
@@ -146,6 +143,10 @@ function BulkRetry({ query, deliveries, names }: Required<Omit<TableProps, 'visi
   return (
     <form id={BULK} class="row bulk" method="post" action={`${PATH}/retry`}>
       <input type="hidden" name="list" value={query.toString()} />
+      <label class="check" data-check-all={BULK} hidden>
+        <input type="checkbox" data-check-all={BULK} />
+        Select all on this page
+      </label>
       <button type="submit">Retry the selected</button>
       <span class="hint">Limit: {describeLimit(LIMITS.retries)}.</span>
       {endpoints.length > 0 && <span class="hint">Or recover everything that an endpoint missed:</span>}

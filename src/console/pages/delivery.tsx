@@ -35,7 +35,7 @@ export const deliveryPage = page({
         <Live id="delivery" path={deliveryPath(id)} query={visit.query} class="stack">
           <DeliveryCard visit={visit} delivery={delivery} open />
           {attempts.data.length > 0 && (
-            <section class="card table-card">
+            <section class="stack" aria-label="All attempts">
               <h2>All attempts</h2>
               <Table
                 rows={attempts.data}

@@ -45,7 +45,7 @@ export const eventList = page({
       <>
         <h1>Events</h1>
         <List
-          {...{ path: PATH, query, many: 'events', one: 'event', nextCursor }}
+          {...{ path: PATH, query, many: 'events', nextCursor }}
           filters={
             <>
               <Select
@@ -58,7 +58,6 @@ export const eventList = page({
             </>
           }
           table={shown.length > 0 && <EventTable visit={visit} events={shown.map(presentEvent)} />}
-          noMatch="Events are removed after a while."
         >
           <p>Every change of a transfer's status creates one event, which is delivered to each enabled endpoint.</p>
           <a href="/console/transfers">Transfers</a>
@@ -72,7 +71,6 @@ export const eventList = page({
 export function EventTable({ visit, events }: { visit?: Visit; events: readonly Event[] }) {
   return (
     <Table<Event>
-      card
       rows={events}
       row={({ id }) => ({ id: `event-${id}` })}
       href={({ id }) => eventPath(id)}

@@ -2,7 +2,7 @@ import { eventSubject } from '../../delivery/event-catalogue.js';
 import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveries.js';
 import { Table } from '../components/lists.js';
 import { Live, PageHead } from '../components/parts.js';
-import { Clamped, countText, RelativeTime, Status } from '../components/values.js';
+import { countText, RelativeTime, Status, Untrusted } from '../components/values.js';
 import { isEditor, mayMove, page, type Visit } from '../page.js';
 import { receiverSentence } from './delivery-texts.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
@@ -90,14 +90,13 @@ function Recent({ deliveries, names }: { deliveries: Shown['recent']; names: Rea
         <p class="muted">No delivery failed, and none is pending.</p>
       ) : (
         <Table<DeliveryRecord>
-          card
           rows={deliveries}
           row={({ id, status }) => ({ id: `recent-${id}`, 'data-announce': `${status} delivery` })}
           href={({ id, eventId }) => eventPath(eventId, id)}
           columns={{
             Event: ({ event }) => eventSubject(event.type, event.body),
             Endpoint: ({ endpointId, endpoint }) => (
-              <Clamped text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
+              <Untrusted text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
             ),
             Status: ({ status, nextAttemptAt, finishedAt }) => (
               <span class="one-line">

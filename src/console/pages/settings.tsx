@@ -24,7 +24,8 @@ const settings = page({
           <Connection config={config} session={session} />
           <Limits config={config} session={session} />
         </div>
-        <Card title="Sessions of this client" table>
+        <section class="stack" aria-label="Sessions">
+          <h2>Sessions of this client</h2>
           <p class="muted">A session ends after an hour without use, and 8 hours after the sign-in.</p>
           <Table
             rows={sessions}
@@ -37,7 +38,7 @@ const settings = page({
               Action: (one) => <End session={one} own={session} />,
             }}
           />
-        </Card>
+        </section>
       </>
     );
   },

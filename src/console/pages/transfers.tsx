@@ -4,7 +4,7 @@ import { amountText } from '../../transfers/currencies.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
 import { Card, Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
-import { Clamped, Id, Status, Time, Untrusted } from '../components/values.js';
+import { Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';
@@ -38,7 +38,7 @@ const transferList = page({
       <>
         <PageHead title="Transfers" button={mayMove(visit) && { href: NEW_TRANSFER, text: 'Make a transfer' }} />
         <List
-          {...{ path: PATH, query, many: 'transfers', one: 'transfer', nextCursor }}
+          {...{ path: PATH, query, many: 'transfers', nextCursor }}
           filters={
             <>
               <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...TRANSFER_STATUSES]} />
@@ -48,16 +48,15 @@ const transferList = page({
           table={
             transfers.length > 0 && (
               <Table
-                card
                 rows={transfers}
                 row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
                 href={({ id }) => `${PATH}/${id}`}
                 classes={{ Amount: 'right', Id: 'wide-only' }}
                 columns={{
-                  To: ({ destination }) => <Clamped text={destination.name} />,
+                  To: ({ destination }) => <Untrusted text={destination.name} />,
                   Amount: ({ amount }) => amountText(amount),
                   Status: ({ status }) => <Status status={status} />,
-                  Reference: ({ reference }) => (reference === null ? '–' : <Clamped text={reference} />),
+                  Reference: ({ reference }) => (reference === null ? '–' : <Untrusted text={reference} />),
                   Id: ({ id }) => <Id id={id} />,
                   Created: ({ created_at }) => <Time at={created_at} />,
                 }}

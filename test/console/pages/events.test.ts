@@ -79,7 +79,7 @@ describe('the page of an event', () => {
       expect((await browser.get(`/console/${path}`)).status).toBe(404);
     }
     const { text } = await browser.get(`/console/events?id=${eventId}`);
-    expect(text).toContain('No event matches');
+    expect(text).toContain('No events match');
   });
 
   test('needs webhooks:read, and links to a transfer only with transfers:read', async () => {
@@ -320,17 +320,16 @@ describe('lists', () => {
     expect(idsOf((await browser.get('/console/events?outcome=cancelled')).text)).toHaveLength(0);
   });
 
-  test('filter by a period, or by times in ISO 8601', async () => {
+  test('filter by times in ISO 8601', async () => {
     const { clientId, browser } = await visitor();
     await makeTimeline(auth.database, clientId);
     const rows = async (query: string) => (await browser.get(`/console/deliveries?${query}`)).text.match(/<tr id=/g);
-    for (const period of ['1h', 'today', '24h', '7d']) expect([period, await rows(`period=${period}`)]).toHaveLength(2);
-    expect(await rows('period=1h')).toHaveLength(1);
+    expect(await rows(`from=${new Date(Date.now() - 3_600_000).toISOString()}`)).toHaveLength(1);
     expect(await rows('from=2020-01-01&to=2020-01-02+12:00')).toBeNull();
     const reversed = await browser.get('/console/deliveries?from=2020-01-02&to=2020-01-01');
     expect([reversed.status, reversed.text]).toEqual([
       422,
-      expect.stringMatching(/id="error-to">must be later than “From”/),
+      expect.stringMatching(/id="error-to">must be later than “Created from”/),
     ]);
   });
 
@@ -381,7 +380,7 @@ describe('lists', () => {
     const { browser } = await visitor();
     expect((await browser.get('/console/events')).text).toContain('No events yet');
     expect((await browser.get('/console/deliveries')).text).toContain('register an endpoint');
-    expect((await browser.get('/console/deliveries?status=failed')).text).toContain('No delivery matches');
+    expect((await browser.get('/console/deliveries?status=failed')).text).toContain('No deliveries match');
     expect((await browser.get('/console/transfers')).text).toContain('No transfers yet');
   });
 });

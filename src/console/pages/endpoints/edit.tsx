@@ -224,29 +224,27 @@ function urlHint({ environment, receivers }: Config): string {
  */
 export function SecretField({ label = 'Secret' }: { label?: string }) {
   return (
-    <Field
-      name="secret"
-      label={label}
-      type="password"
-      required
-      maxLength={256}
-      class="mono"
-      autoComplete="new-password"
-      beside={
-        <>
-          <button type="button" data-secret="generate" hidden>
-            Generate
-          </button>
-          <button type="button" data-secret="show" aria-pressed="false" hidden>
-            Show
-          </button>
-          <button type="button" data-secret="copy" hidden>
-            Copy
-          </button>
-        </>
-      }
-      hint="16 to 256 printable ASCII characters. Give it to your receiver too, now: it is not shown again."
-    />
+    <div class="row secret">
+      <Field
+        name="secret"
+        label={label}
+        type="password"
+        required
+        maxLength={256}
+        class="mono"
+        autoComplete="new-password"
+        hint="16 to 256 printable ASCII characters. Give it to your receiver too, now: it is not shown again."
+      />
+      <button type="button" data-secret="generate" hidden>
+        Generate
+      </button>
+      <button type="button" data-secret="show" aria-pressed="false" hidden>
+        Show
+      </button>
+      <button type="button" data-secret="copy" hidden>
+        Copy
+      </button>
+    </div>
   );
 }
 

@@ -2,7 +2,7 @@ import type { EndpointHealth } from '../../../endpoints/health.js';
 import { listDeliveries } from '../../../reports/read-deliveries.js';
 import { Empty, Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';
-import { Clamped, countOf, countText, durationText, Id, RelativeTime, Time } from '../../components/values.js';
+import { countOf, countText, durationText, Id, RelativeTime, Time, Untrusted } from '../../components/values.js';
 import { isEditor, mayMove, page, seeOther } from '../../page.js';
 import { DeliveryTable } from '../deliveries.js';
 import { endpointPath, REGISTER } from '../paths.js';
@@ -58,7 +58,6 @@ export function EndpointTable({ endpoints, health }: TableProps) {
   const names = namesOf(endpoints);
   return (
     <Table
-      card
       rows={endpoints.map((endpoint) => ({ endpoint, own: health.get(endpoint.webhookId) }))}
       href={({ endpoint }) => endpointPath(endpoint.webhookId)}
       classes={{ 'Last 24 h': 'wide-only', 'Success rate': 'right', p95: 'right', Pending: 'right' }}
@@ -66,11 +65,11 @@ export function EndpointTable({ endpoints, health }: TableProps) {
         Endpoint: ({ endpoint: { webhookId, description, url } }) => (
           <span>
             <strong>
-              <Clamped text={names.get(webhookId) ?? url} />
+              <Untrusted text={names.get(webhookId) ?? url} />
             </strong>
             {description && (
               <code class="muted">
-                <Clamped text={url} />
+                <Untrusted text={url} />
               </code>
             )}
           </span>

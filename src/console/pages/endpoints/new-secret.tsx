@@ -92,7 +92,7 @@ function BothReceive({ first, second, health, alone }: SwitchProps) {
   const path = `${endpointPath(first.webhookId)}/new-secret`;
   return (
     <Live id="switch-over" class="stack" path={path} query={new URLSearchParams({ new: second.webhookId })}>
-      <Card title="2. Wait until both have received" table>
+      <Card title="2. Wait until both have received">
         <Table
           rows={receivers}
           href={({ webhookId }) => endpointPath(webhookId)}

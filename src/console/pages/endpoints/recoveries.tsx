@@ -35,7 +35,6 @@ const recoveriesPage = endpointPage('recoveries', {
           </Empty>
         ) : (
           <Table<Recovery>
-            card
             rows={data}
             row={({ id, status }) => ({ id: `recovery-${id}`, 'data-announce': `Recovery ${status}` })}
             classes={{ Queued: 'right' }}
