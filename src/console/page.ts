@@ -80,10 +80,6 @@ export interface Form {
   scope: Scope | null;
   /** The page that has the form; its path has no other parameters. A rejected form is shown there again. */
   page?: Page;
-  /** Points of the rate limit; undefined: those of a page that shows the form again, and one. */
-  points?: number;
-  /** Most fields, if other than for every form. */
-  parameters?: number;
   submit(visit: Visit, fields: URLSearchParams): Promise<SeeOther>;
 }
 
@@ -123,7 +119,7 @@ export const isForm = (declared: Page | Form): declared is Form => 'submit' in d
 
 /** A form runs an operation, and shows its page again where the operation refuses it. */
 export const pointsOf = (declared: Page | Form): number =>
-  isForm(declared) ? (declared.points ?? 1 + (declared.page?.points ?? 0)) : declared.points;
+  isForm(declared) ? 1 + (declared.page?.points ?? 0) : declared.points;
 
 /** Whether the session may change endpoints and deliveries; a viewer sees no buttons. */
 export const isEditor = ({ session }: Pick<Visit, 'session'>): boolean => session.scopes.has('webhooks:write');

@@ -39,7 +39,7 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
   if (!session) return;
   requireScope(session, form);
   const visit = visitOf(ctx, services, session);
-  const fields = await readForm(ctx, MAX_BODY_BYTES, form.parameters);
+  const fields = await readForm(ctx);
   try {
     const { location, notice } = await form.submit(visit, fields);
     if (notice !== undefined) await leaveNotice(services.database, session, notice);
@@ -149,14 +149,14 @@ function loadAgain(ctx: AppContext, services: Services): void {
  * @throws PageError 400 | 415; Refusal payload_too_large | unsupported_media_type | too_many_parameters |
  * malformed_request (cut off)
  */
-export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES, parameters?: number): Promise<URLSearchParams> {
+export async function readForm(ctx: AppContext, limit = MAX_BODY_BYTES): Promise<URLSearchParams> {
   const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') {
     throw new PageError(415, 'Unsupported media type', 'Send the form as application/x-www-form-urlencoded.');
   }
   const text = textOf(await readBytes(ctx, limit));
   if (text === undefined) throw new PageError(400, 'Malformed request', 'The form is not valid UTF-8.');
-  limitParameters(text, 'form', parameters);
+  limitParameters(text, 'form');
   return new URLSearchParams(text);
 }
 

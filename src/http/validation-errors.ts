@@ -97,13 +97,13 @@ const MAX_PARAMETERS = 20;
  * @param querystring as it was sent, without `?`
  * @throws Refusal too_many_parameters
  */
-export function limitParameters(querystring: string, what: 'query' | 'form' = 'query', most = MAX_PARAMETERS): void {
+export function limitParameters(querystring: string, what: 'query' | 'form' = 'query'): void {
   let count = 0;
   for (let start = 0; start < querystring.length; ) {
     const end = querystring.indexOf('&', start);
     const next = end === -1 ? querystring.length : end;
-    if (next > start && ++count > most) {
-      throw new Refusal('too_many_parameters', `A ${what} may have at most ${most} parameters.`);
+    if (next > start && ++count > MAX_PARAMETERS) {
+      throw new Refusal('too_many_parameters', `A ${what} may have at most ${MAX_PARAMETERS} parameters.`);
     }
     start = next + 1;
   }

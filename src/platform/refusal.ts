@@ -47,8 +47,7 @@ const MEANINGS = {
   422: {
     invalid_request:
       '`errors` lists what is invalid: `pointer` names a field of the body, `parameter` a parameter of the query.',
-    too_many_parameters:
-      'A query may have at most 20 parameters, a console form hardly more than its fields; each repetition counts.',
+    too_many_parameters: 'A query may have at most 20 parameters, a console form too; each repetition counts.',
     outside_retention:
       'The window or cursor is from before the oldest retained event; choose a later `since`, or read the feed anew.',
     secret_immutable:
@@ -66,7 +65,7 @@ const MEANINGS = {
   },
   429: {
     rate_limited:
-      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10, retrying its selected deliveries as 25.',
+      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10.',
     retry_limit_reached: wait(LIMITS.retries),
     recover_limit_reached: wait(LIMITS.recoveries),
     console_link_limit_reached: wait(LIMITS.signInLinks),

@@ -229,7 +229,7 @@ async function load(details) {
 
 const LOCAL = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 const ZONE = new Intl.DateTimeFormat('en', { timeZoneName: 'short' });
-const CONTROLS = '[data-copy], [data-check-all], [data-secret]';
+const CONTROLS = '[data-copy], [data-secret]';
 
 /** @param {ParentNode} within may belong to a document that is not shown yet */
 function enhance(within) {
@@ -257,14 +257,6 @@ document.addEventListener('click', ({ target }) => {
   const row = target.closest('time')?.closest('tr');
   const link = row?.querySelector('.row-link');
   if (link instanceof HTMLElement) link.click();
-});
-
-document.addEventListener('change', ({ target }) => {
-  const form = target instanceof HTMLInputElement && target.getAttribute('data-check-all');
-  if (!form) return;
-  for (const box of document.querySelectorAll(`input[form="${form}"]`)) {
-    if (box instanceof HTMLInputElement) box.checked = target.checked;
-  }
 });
 
 // Escape hides the UTC of a time until another one is looked at (WCAG 1.4.13).

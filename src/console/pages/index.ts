@@ -1,6 +1,6 @@
 import type { Form, Page } from '../page.js';
 import { attemptPage, explainForm } from './attempt.js';
-import { bulkRetryForm, deliveryList } from './deliveries.js';
+import { deliveryList } from './deliveries.js';
 import { deliveryPage, retryForm } from './delivery.js';
 import { checkPages } from './endpoints/check.js';
 import { editPages, endPages, registerPages } from './endpoints/edit.js';
@@ -19,7 +19,7 @@ import { transferPages } from './transfers.js';
  */
 export const declared: readonly (Page | Form)[] = [
   overview,
-  ...[eventList, eventPage, deliveryList, bulkRetryForm, deliveryPage, retryForm, attemptPage, explainForm],
+  ...[eventList, eventPage, deliveryList, deliveryPage, retryForm, attemptPage, explainForm],
   ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages, ...recoveryPages],
   ...[...checkPages, ...newSecretPages, ...endPages],
   ...transferPages,

@@ -6,7 +6,7 @@ import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeTimeline } from '../../support/console-data.js';
 import { ENDPOINT_SECRET, makeEndpoint, masterKeys } from '../../support/factories.js';
-import { countUses, setUses } from '../../support/limits.js';
+import { setUses } from '../../support/limits.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -344,36 +344,6 @@ describe('lists', () => {
       expect(text.match(/<tr id=/g)).toHaveLength(1);
       expect(text).not.toContain('role="alert"');
     }
-  });
-
-  test('retry the selected rows, each as a retry, and say which were not', async () => {
-    const { clientId, browser } = await visitor();
-    const made = [];
-    for (let i = 0; i < 4; i++) made.push(await makeTimeline(auth.database, clientId, { status: 'failed' }));
-    const [first, second, disabled, spent] = made.map(({ deliveryId }) => deliveryId);
-    const endpoint = { id: made[2]?.endpointId ?? '' };
-    await auth.database.prisma.endpoint.update({ where: endpoint, data: { enabled: false } });
-    await setUses(auth.database, 'retries', spent ?? '', 10);
-    const retry = async (ids: (string | undefined)[]) => {
-      const fields = new URLSearchParams([['list', 'status=failed'], ...ids.map((id) => ['delivery', id ?? ''])]);
-      return browser.post('/console/deliveries/retry', fields as unknown as Record<string, string>);
-    };
-    const { status, headers } = await retry([first, second, first, disabled, spent, newId()]);
-    expect([status, headers.get('location')]).toEqual([303, '/console/deliveries?status=failed']);
-    const { text } = await browser.get('/console/deliveries?status=failed');
-    expect(text).toContain(
-      '2 of 5 deliveries are being sent. 1 was not retried: the endpoint is disabled or deleted. ' +
-        '1 was not retried: already retried 10 times in the last hour. 1 was not retried: no longer there.',
-    );
-    const queued = { where: { deliveryId: { in: [first ?? '', second ?? ''] }, trigger: 'manual' } };
-    expect(await auth.database.prisma.queuedAttempt.count(queued)).toBe(2);
-    expect(await countUses(auth.database, 'retries', first ?? '')).toBe(1);
-    await retry([spent]);
-    expect((await browser.get('/console/deliveries')).text).toContain('No delivery is being sent. 1 was not retried: ');
-    await retry([]);
-    expect((await browser.get('/console/deliveries')).text).toContain('because no delivery was selected');
-    expect((await retry(Array.from({ length: 100 }, () => newId()))).status).toBe(303);
-    expect((await retry(Array.from({ length: 101 }, () => newId()))).status).toBe(422);
   });
 
   test('that are empty say what to do', async () => {

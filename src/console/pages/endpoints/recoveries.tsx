@@ -90,7 +90,6 @@ function Running({ recovery, path, editor }: { recovery: Recovery; path: string;
 const cancel = form({
   path: '/console/endpoints/{webhookId}/recoveries/{id}/cancel',
   scope: 'webhooks:write',
-  points: 4,
   async submit({ operations, params }) {
     const { started } = await operations.change<Recovery>('cancelRecovery', { params });
     const queued = countOf(started, 'delivery', 'deliveries');
