@@ -14,7 +14,6 @@ import {
   getEvent,
   listEvents,
   listMissing,
-  readDeliveryTimeline,
   readEventTimeline,
 } from '../../src/reports/read-events.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
@@ -79,7 +78,6 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   ask('attempts of a delivery', (h) => listAttempts(h, deliveryId, { take: 21 }));
   ask('attempts of a delivery, second page', (h) => listAttempts(h, deliveryId, { before: 2, take: 21 }));
   ask('console: timeline of an event', (h) => readEventTimeline(h, bigClient, event?.id ?? '', { take: 26 }));
-  ask('console: timeline of a delivery', (h) => readDeliveryTimeline(h, bigClient, deliveryId));
   ask('console: attempts of a hundred deliveries', (h) => readAttemptSummaries(h, deliveries, 20));
   ask('console: deliveries, transfer', (h) => listDeliveries(h, bigClient, { transferId, ...first }));
   for (const [which, endpointId, client] of [

@@ -46,6 +46,7 @@ export async function explainAttempt(
 /** An attempt with the request as it was sent. */
 export interface SentAttempt {
   attempt: Attempt;
+  eventId: string;
   /** The body's text. */
   body: string;
   /** The signature as sent, computed again from the secret; null: the secret is erased, or `masterKeys` is null. */
@@ -68,7 +69,7 @@ export async function readSentAttempt(
   const { event, endpoint } = delivery;
   const secret = masterKeys && endpoint.secretEnvelope ? masterKeys.open(endpoint.secretEnvelope, endpoint.id) : null;
   const v0 = secret && sign({ secret, t: attempt.t, body: event.body });
-  return { attempt, body: event.body, v0 };
+  return { attempt, eventId: event.id, body: event.body, v0 };
 }
 
 async function readWithRequest(db: Handle, clientId: string | null, { deliveryId, number }: AttemptName) {

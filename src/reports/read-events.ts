@@ -169,24 +169,9 @@ export async function readEventTimeline(
     orderBy: { id: 'asc' },
     take,
   });
-  return { event, deliveries: await withAttempts(db, deliveries) };
-}
-
-/** Reads one delivery with its event. @throws Refusal not_found */
-export async function readDeliveryTimeline(db: Handle, clientId: string, id: string) {
-  const row = await db.prisma.delivery.findFirst({
-    where: { id, clientId },
-    include: { event: { select: EVENT } },
-  });
-  if (!row) throw new Refusal('not_found', 'There is no such delivery.');
-  const { event, ...delivery } = row;
-  const [timeline] = await withAttempts(db, [delivery]);
-  return { event, delivery: timeline as TimelineDelivery };
-}
-
-async function withAttempts(db: Handle, rows: readonly Delivery[]): Promise<TimelineDelivery[]> {
-  const attempts = await readAttemptSummaries(db, rows, SHOWN_ATTEMPTS);
-  return (await withEndpoints(db, rows)).map((row) => ({ ...row, attempts: attempts.get(row.id) ?? [] }));
+  const attempts = await readAttemptSummaries(db, deliveries, SHOWN_ATTEMPTS);
+  const rows = await withEndpoints(db, deliveries);
+  return { event, deliveries: rows.map((row) => ({ ...row, attempts: attempts.get(row.id) ?? [] })) };
 }
 
 /** Finds the event that an id of an event or of a delivery leads to. */

@@ -226,7 +226,6 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     ...statuses('').map((query) => `${query}&${FIELDS}`),
     ...statuses('').map((query) => `${query}&endpoint=${endpoint}`),
   ],
-  '/console/deliveries/{id}': () => [''],
   '/console/deliveries/{id}/attempts/{number}': () => [''],
   '/console/endpoints': () => [''],
   '/console/endpoints/new': () => [''],

@@ -1,15 +1,13 @@
 import { readSentAttempt, type SentAttempt } from '../../checks/explain-signature.js';
 import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../delivery/sender/headers.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
-import { readDeliveryTimeline } from '../../reports/read-events.js';
 import { Facts, Field, Up } from '../components/parts.js';
 import { CopyButton, durationText, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
-import { DeliveryLine, NextStep } from './delivery.js';
 import { isRejection, receiverSentence } from './delivery-texts.js';
 import { attemptPath, eventPath, explainId } from './paths.js';
 
-/** `/console/deliveries/{id}/attempts/{number}`: the request and the response of one attempt, and what happens next. */
+/** `/console/deliveries/{id}/attempts/{number}`: the request and the response of one attempt. */
 export const attemptPage = page({
   path: '/console/deliveries/{id}/attempts/{number}',
   scope: 'webhooks:read',
@@ -21,16 +19,11 @@ export const attemptPage = page({
     const { params, session, masterKeys } = visit;
     const name = { deliveryId: params.id, number: Number(params.number) };
     const sent = await visit.read((db) => readSentAttempt(db, masterKeys, session.clientId, name));
-    const { attempt } = sent;
-    const { event, delivery } = await visit.read((db) => readDeliveryTimeline(db, session.clientId, params.id));
+    const { attempt, eventId } = sent;
     return (
       <>
-        <Up to={eventPath(event.id, delivery.id)}>Event</Up>
+        <Up to={eventPath(eventId, params.id)}>Event</Up>
         <h1>Attempt {params.number}</h1>
-        <section class="card stack" aria-label="Delivery">
-          <DeliveryLine delivery={delivery} />
-          <NextStep visit={visit} delivery={delivery} />
-        </section>
         {/* The part that the page of the event loads. */}
         <div class="stack" data-part="">
           <p class="row">
@@ -41,7 +34,7 @@ export const attemptPage = page({
           {attempt.detail !== null && <p>{attempt.detail}</p>}
           <ResponseView sent={sent} />
           {isEditor(visit) && isRejection(attempt) && (
-            <ExplainView deliveryId={delivery.id} number={attempt.number} visit={visit} />
+            <ExplainView deliveryId={params.id} number={attempt.number} visit={visit} />
           )}
           <RequestView sent={sent} />
         </div>

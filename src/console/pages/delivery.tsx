@@ -1,93 +1,10 @@
-import type { z } from 'zod';
-import { eventSubject } from '../../delivery/event-catalogue.js';
-import type { attemptView } from '../../http/schemas/delivery.js';
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
-import { type EventTimeline, readDeliveryTimeline, type TimelineDelivery } from '../../reports/read-events.js';
-import { type Listed, Pager, Table } from '../components/lists.js';
-import { Facts, Live, PostButton, Up } from '../components/parts.js';
-import { durationText, Id, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
-import { form, isEditor, page, seeOther, type Visit } from '../page.js';
+import type { TimelineDelivery } from '../../reports/read-events.js';
+import { PostButton } from '../components/parts.js';
+import { durationText, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
+import { isEditor, type Visit } from '../page.js';
 import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
-import { attemptPath, deliveryPath, endpointPath, eventPath, explainId, transferHref } from './paths.js';
-
-type Attempt = z.output<typeof attemptView>;
-
-/** `/console/deliveries/{id}`: one delivery with all its attempts, page by page. */
-export const deliveryPage = page({
-  path: '/console/deliveries/{id}',
-  scope: 'webhooks:read',
-  under: '/console/events',
-  points: 4,
-  title: 'Delivery',
-  async view(visit) {
-    const { id } = visit.params;
-    const { event, delivery } = await visit.read((db) => readDeliveryTimeline(db, visit.session.clientId, id));
-    const attempts = await visit.operations.read<Listed<Attempt>>('listAttempts', {
-      params: { id },
-      query: { cursor: visit.query.get('cursor') ?? undefined },
-    });
-    return (
-      <>
-        <EventHead visit={visit} event={event} />
-        <p>
-          <a href={eventPath(event.id, id)}>All deliveries of this event</a>
-        </p>
-        <Live id="delivery" path={deliveryPath(id)} query={visit.query} class="stack">
-          <DeliveryCard visit={visit} delivery={delivery} open />
-          {attempts.data.length > 0 && (
-            <section class="stack" aria-label="All attempts">
-              <h2>All attempts</h2>
-              <Table
-                rows={attempts.data}
-                row={({ number }) => ({ id: `attempt-${number}` })}
-                href={({ number }) => attemptPath(id, number)}
-                columns={{
-                  Attempt: ({ number }) => `Attempt ${number}`,
-                  Response: ({ error, response_status }) => <Response error={error} responseStatus={response_status} />,
-                  Trigger: ({ trigger }) => trigger,
-                  Took: ({ duration_ms }) => durationText(duration_ms),
-                  Started: ({ started_at }) => <Time at={started_at} />,
-                }}
-              />
-            </section>
-          )}
-          <Pager path={deliveryPath(id)} query={visit.query} nextCursor={attempts.next_cursor} />
-        </Live>
-      </>
-    );
-  },
-});
-
-/** `/console/deliveries/{id}/retry`: retries a delivery now. Its page shows the response, or the error (409, 429). */
-export const retryForm = form({
-  path: '/console/deliveries/{id}/retry',
-  scope: 'webhooks:write',
-  page: deliveryPage,
-  async submit(visit) {
-    const { id } = visit.params;
-    await visit.operations.change('retryDelivery', { params: { id } });
-    return seeOther(deliveryPath(id), 'Retry requested. Its result appears below.');
-  },
-});
-
-/** What the event is: the top of its page and of a delivery's. */
-export function EventHead({ visit, event }: { visit: Visit; event: EventTimeline['event'] }) {
-  const transfer = transferHref(visit, event.transferId);
-  return (
-    <>
-      <Up to="/console/events">Events</Up>
-      <h1>Event {eventSubject(event.type, event.body)}</h1>
-      <Facts
-        of={{
-          Type: <code>{event.type}</code>,
-          Event: <Id id={event.id} whole />,
-          Transfer: <Id id={event.transferId} href={transfer} whole />,
-          Created: <Time at={event.createdAt} ago />,
-        }}
-      />
-    </>
-  );
-}
+import { attemptPath, endpointPath, eventPath, explainId } from './paths.js';
 
 interface CardProps {
   visit: Visit;
@@ -113,7 +30,11 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
           {isEditor(visit) && last && isRejection(last) && (
             <a href={`${attemptPath(id, last.number)}#${explainId(id, last.number)}`}>Why was my signature rejected?</a>
           )}
-          {attemptCount > attempts.length && <a href={deliveryPath(id)}>All {attemptCount} attempts</a>}
+          {attemptCount > attempts.length && (
+            <span>
+              The latest {attempts.length} of {attemptCount} attempts
+            </span>
+          )}
           <code class="muted">
             <Untrusted text={endpoint.url} />
           </code>
@@ -125,7 +46,7 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
 }
 
 /** A delivery in one line: its endpoint, its status and the latest response. */
-export function DeliveryLine({ delivery, name }: Pick<CardProps, 'delivery' | 'name'>) {
+function DeliveryLine({ delivery, name }: Pick<CardProps, 'delivery' | 'name'>) {
   const { endpoint, status, attempts } = delivery;
   const last = attempts.at(-1);
   return (
@@ -140,8 +61,8 @@ export function DeliveryLine({ delivery, name }: Pick<CardProps, 'delivery' | 'n
 }
 
 /** What happens to a delivery next, and the button that sends it now. */
-export function NextStep({ visit, delivery }: Pick<CardProps, 'visit' | 'delivery'>) {
-  const { id, endpoint, status } = delivery;
+function NextStep({ visit, delivery }: Pick<CardProps, 'visit' | 'delivery'>) {
+  const { id, eventId, endpoint, status } = delivery;
   const { next, until, announcement } = whatHappensNext(delivery, new Date());
   return (
     <>
@@ -154,8 +75,9 @@ export function NextStep({ visit, delivery }: Pick<CardProps, 'visit' | 'deliver
       {/* Absent where the API always rejects it. */}
       {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
         <PostButton
-          action={`${deliveryPath(id)}/retry`}
+          action={`${eventPath(eventId)}/retry`}
           id={`retry-${id}`}
+          fields={{ delivery: id }}
           class={status === 'succeeded' ? undefined : 'primary'}
           note={
             <span class="muted">

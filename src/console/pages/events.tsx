@@ -2,13 +2,13 @@ import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
 import { presentEvent } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { listEvents, readEventTimeline, type TimelineDelivery } from '../../reports/read-events.js';
+import { type EventTimeline, listEvents, readEventTimeline, type TimelineDelivery } from '../../reports/read-events.js';
 import { ANY, Empty, List, Pager, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
-import { Live, Select } from '../components/parts.js';
+import { Facts, Live, Select, Up } from '../components/parts.js';
 import { CopyButton, Id, JsonText, Time } from '../components/values.js';
-import { page, type Visit } from '../page.js';
+import { form, page, seeOther, type Visit } from '../page.js';
 import { filtersOf, findById, IdFilter } from './deliveries.js';
-import { DeliveryCard, EventHead } from './delivery.js';
+import { DeliveryCard } from './delivery.js';
 import { namesOf } from './endpoints/endpoint.js';
 import { eventPath, transferHref } from './paths.js';
 
@@ -103,6 +103,25 @@ function Delivered({ counts }: { counts: Event['deliveries'] }) {
   );
 }
 
+/** What the event is: the top of its page. */
+function EventHead({ visit, event }: { visit: Visit; event: EventTimeline['event'] }) {
+  const transfer = transferHref(visit, event.transferId);
+  return (
+    <>
+      <Up to="/console/events">Events</Up>
+      <h1>Event {eventSubject(event.type, event.body)}</h1>
+      <Facts
+        of={{
+          Type: <code>{event.type}</code>,
+          Event: <Id id={event.id} whole />,
+          Transfer: <Id id={event.transferId} href={transfer} whole />,
+          Created: <Time at={event.createdAt} ago />,
+        }}
+      />
+    </>
+  );
+}
+
 /** An event has a delivery for each endpoint: seldom more than a few. */
 const DELIVERIES_A_PAGE = 25;
 const cursors = idCursor("an event's deliveries");
@@ -154,6 +173,17 @@ export const eventPage = page({
         </section>
       </>
     );
+  },
+});
+
+/** `/console/events/{id}/retry`: retries one of its deliveries now. The page shows the result, or the error (409, 429). */
+export const retryForm = form({
+  path: '/console/events/{id}/retry',
+  scope: 'webhooks:write',
+  page: eventPage,
+  async submit(visit, fields) {
+    await visit.operations.change('retryDelivery', { params: { id: fields.get('delivery') ?? '' } });
+    return seeOther(eventPath(visit.params.id), 'Retry requested. Its result appears below.');
   },
 });
 

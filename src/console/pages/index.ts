@@ -1,14 +1,13 @@
 import type { Form, Page } from '../page.js';
 import { attemptPage, explainForm } from './attempt.js';
 import { deliveryList } from './deliveries.js';
-import { deliveryPage, retryForm } from './delivery.js';
 import { checkPages } from './endpoints/check.js';
 import { editPages, endPages, registerPages } from './endpoints/edit.js';
 import { endpointList, endpointPages } from './endpoints/health.js';
 import { newSecretPages } from './endpoints/new-secret.js';
 import { recoveryPages } from './endpoints/recoveries.js';
 import { statementPages } from './endpoints/statement.js';
-import { eventList, eventPage } from './events.js';
+import { eventList, eventPage, retryForm } from './events.js';
 import { overview } from './overview.js';
 import { settingsPages } from './settings.js';
 import { transferPages } from './transfers.js';
@@ -19,7 +18,7 @@ import { transferPages } from './transfers.js';
  */
 export const declared: readonly (Page | Form)[] = [
   overview,
-  ...[eventList, eventPage, deliveryList, deliveryPage, retryForm, attemptPage, explainForm],
+  ...[eventList, eventPage, retryForm, deliveryList, attemptPage, explainForm],
   ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages, ...recoveryPages],
   ...[...checkPages, ...newSecretPages, ...endPages],
   ...transferPages,

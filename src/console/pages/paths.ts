@@ -12,10 +12,8 @@ export function eventPath(eventId: string, deliveryId?: string | null): `/consol
   return `/console/events/${eventId}${deliveryId ? `#delivery-${deliveryId}` : ''}`;
 }
 
-export const deliveryPath = (deliveryId: string) => `/console/deliveries/${deliveryId}` as const;
-
 export const attemptPath = (deliveryId: string, number: number | string) =>
-  `${deliveryPath(deliveryId)}/attempts/${number}` as const;
+  `/console/deliveries/${deliveryId}/attempts/${number}` as const;
 
 /** The form on the page of an attempt that explains a rejected signature. */
 export const explainId = (deliveryId: string, number: number) => `explain-${deliveryId}-${number}`;

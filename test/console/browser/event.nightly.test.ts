@@ -194,7 +194,7 @@ describeInBrowser('one event, in a browser', () => {
     await visitor.close();
   });
 
-  test('a rejected signature is explained, and the delivery sent again from the page of the attempt', async () => {
+  test('a rejected signature is explained, and the delivery sent again from the page of the event', async () => {
     answer = { status: 401, body: 'bad signature' };
     const { credentials, eventId } = await setUp();
     const visitor = await console.visitor();
@@ -211,6 +211,7 @@ describeInBrowser('one event, in a browser', () => {
     await page.getByText(/^upper_case_digest: .*lower case/).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     answer = { status: 204, body: '' };
+    await page.getByRole('link', { name: '← Event', exact: true }).click();
     await page.getByRole('button', { name: 'Retry now' }).click();
     await page.getByText('Retry requested.').waitFor();
     // On the first screen, where a page that scrolls to the delivery would hide it.

@@ -36,7 +36,8 @@ describe('the page of an event', () => {
       ...['bad', 'bad'],
       ...['planned', 'planned', 'planned', 'planned', 'planned'],
     ]);
-    expect(text).toContain(`action="/console/deliveries/${deliveryId}/retry"`);
+    expect(text).toContain(`action="/console/events/${eventId}/retry"`);
+    expect(text).toContain(`name="delivery" value="${deliveryId}"`);
     expect(text).toContain(`href="/console/transfers/${transferId}"`);
   });
 
@@ -71,11 +72,11 @@ describe('the page of an event', () => {
     expect((await browser.get(`/console/deliveries/${deliveryId}/attempts/2`)).text).toContain(responseBody);
   });
 
-  test('is not found for another client, nor are its delivery and attempt', async () => {
+  test('is not found for another client, nor is its attempt', async () => {
     const { clientId } = await visitor();
     const { browser } = await visitor();
     const { eventId, deliveryId } = await makeTimeline(auth.database, clientId);
-    for (const path of [`events/${eventId}`, `deliveries/${deliveryId}`, `deliveries/${deliveryId}/attempts/1`]) {
+    for (const path of [`events/${eventId}`, `deliveries/${deliveryId}/attempts/1`]) {
       expect((await browser.get(`/console/${path}`)).status).toBe(404);
     }
     const { text } = await browser.get(`/console/events?id=${eventId}`);
@@ -164,18 +165,6 @@ describe('the page of an attempt', () => {
     expect(page.text).toContain(`v0=${'*'.repeat(64)}`);
   });
 
-  test('says what happens next, and has the retry of its delivery, unless the endpoint is disabled', async () => {
-    const { clientId, browser } = await visitor();
-    const { deliveryId, endpointId } = await makeTimeline(auth.database, clientId);
-    const path = `/console/deliveries/${deliveryId}/attempts/1`;
-    const { text } = await browser.get(path);
-    expect(text).toMatch(/Waiting: attempt 3 at /);
-    expect(text).toContain(`action="/console/deliveries/${deliveryId}/retry"`);
-    expect(text).toContain('Sends it now as an extra attempt.');
-    await auth.database.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    expect((await browser.get(path)).text).not.toContain('/retry');
-  });
-
   test('is not found for an unknown number', async () => {
     const { clientId, browser } = await visitor();
     const { deliveryId } = await makeTimeline(auth.database, clientId);
@@ -203,12 +192,11 @@ describe('the page of an attempt', () => {
 
   test('marks the entry of the navigation that its breadcrumb names', async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId } = await makeTimeline(auth.database, clientId);
-    for (const page of [`${deliveryId}/attempts/1`, deliveryId]) {
-      const { text } = await browser.get(`/console/deliveries/${page}`);
-      expect(text).toContain('<a href="/console/events" aria-current="page">');
-      expect(text).not.toContain('<a href="/console/deliveries" aria-current="page">');
-    }
+    const { eventId, deliveryId } = await makeTimeline(auth.database, clientId);
+    const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
+    expect(text).toContain(`href="/console/events/${eventId}#delivery-${deliveryId}"`);
+    expect(text).toContain('<a href="/console/events" aria-current="page">');
+    expect(text).not.toContain('<a href="/console/deliveries" aria-current="page">');
   });
 });
 
@@ -216,12 +204,24 @@ describe('retry now', () => {
   const isQueued = async (deliveryId: string) =>
     (await auth.database.prisma.queuedAttempt.count({ where: { deliveryId, trigger: 'manual' } })) === 1;
 
-  test('queues an attempt of the delivery and leads to its page', async () => {
+  test("queues an attempt of the delivery and leads to its event's page", async () => {
     const { clientId, browser } = await visitor();
-    const { deliveryId } = await makeTimeline(auth.database, clientId);
-    const { status, headers } = await browser.post(`/console/deliveries/${deliveryId}/retry`);
-    expect([status, headers.get('location')]).toEqual([303, `/console/deliveries/${deliveryId}`]);
+    const { eventId, deliveryId } = await makeTimeline(auth.database, clientId);
+    const { status, headers } = await browser.post(`/console/events/${eventId}/retry`, { delivery: deliveryId });
+    expect([status, headers.get('location')]).toEqual([303, `/console/events/${eventId}`]);
     expect(await isQueued(deliveryId)).toBe(true);
+  });
+
+  test("finds no other client's delivery, and has no button while the endpoint is disabled", async () => {
+    const [{ clientId, browser }, other] = [await visitor(), await visitor()];
+    const { eventId, endpointId } = await makeTimeline(auth.database, clientId);
+    const theirs = await makeTimeline(auth.database, other.clientId);
+    for (const delivery of [theirs.deliveryId, 'x', '']) {
+      expect((await browser.post(`/console/events/${eventId}/retry`, { delivery })).status).toBe(404);
+    }
+    expect(await isQueued(theirs.deliveryId)).toBe(false);
+    await auth.database.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
+    expect((await browser.get(`/console/events/${eventId}`)).text).not.toContain('/retry');
   });
 
   type Timeline = Awaited<ReturnType<typeof makeTimeline>>;
@@ -237,17 +237,17 @@ describe('retry now', () => {
       ({ deliveryId }: Timeline) => setUses(auth.database, 'retries', deliveryId, 10),
       ...[429, /Limit: 10 manual retries per hour per delivery. Try again in 3\d\d\d s/, true],
     ],
-  ] as const)('shows the delivery again and why it was refused: %s', async (_, arrange, status, detail, waits) => {
+  ] as const)('shows the event again and why the retry was refused: %s', async (_, arrange, status, detail, waits) => {
     const { clientId, browser } = await visitor();
     const timeline = await makeTimeline(auth.database, clientId);
     await arrange(timeline);
-    const refused = await browser.post(`/console/deliveries/${timeline.deliveryId}/retry`);
+    const refused = await browser.post(`/console/events/${timeline.eventId}/retry`, { delivery: timeline.deliveryId });
     expect(refused.status).toBe(status);
     expect(refused.headers.get('retry-after')).toEqual(waits ? expect.stringMatching(/^3\d\d\d$/) : null);
     expect(refused.text).toMatch(detail);
     expect(refused.text).toContain('The receiver responded with 503 twice.');
     // The script asks the page again, not the form.
-    expect(refused.text).toContain(`data-live="/console/deliveries/${timeline.deliveryId}"`);
+    expect(refused.text).toContain(`data-live="/console/events/${timeline.eventId}"`);
   });
 });
 
