@@ -2,7 +2,6 @@ import { LATEST_COMMIT } from '../delivery/committed-until.js';
 import { LEFT_JOIN_DELIVERY } from '../delivery/window.js';
 import type { Handle } from '../platform/database/database.js';
 import { lowestIdAt, timeOf } from '../platform/ids.js';
-import { plannedAttempts } from './read-deliveries.js';
 
 /** Pending deliveries of an endpoint whose events have no delivery for its successor. */
 export interface PendingAlone {
@@ -12,20 +11,15 @@ export interface PendingAlone {
   more: boolean;
   /** The time of the oldest of their events. */
   since: Date;
-  /** The last of their attempts, if each before it fails at once; with `more`, of those that are counted. */
-  lastAttemptAt: Date;
 }
 
 /** Pending deliveries that are compared with those of the successor. */
 const COUNTED_ALONE = 10_000;
 
 interface Row {
-  ladder: string;
-  rung: number;
   alone: boolean;
   count: number;
   oldest: string;
-  nextAttemptAt: Date;
 }
 
 /**
@@ -45,23 +39,17 @@ export async function readPendingAlone(
   const more = countOf(rows) > COUNTED_ALONE;
   const alone = rows.filter((row) => more || row.alone);
   if (alone.length === 0) return undefined;
-  const lastAttempts = alone.map(({ ladder, rung, nextAttemptAt }) => {
-    const planned = plannedAttempts({ status: 'pending', attemptCount: 0, ladder, rung, nextAttemptAt });
-    return planned.at(-1)?.at.getTime() ?? 0;
-  });
   return {
     count: Math.min(countOf(alone), COUNTED_ALONE),
     more,
     since: new Date(Math.min(...alone.map(({ oldest }) => timeOf(oldest)))),
-    lastAttemptAt: new Date(Math.max(...lastAttempts)),
   };
 }
 
 /** The oldest pending deliveries. Their order makes Postgres choose the index on (endpoint, status, id). */
 const PENDING_ALONE = `
-select l.ladder, l.rung, d.id is null as alone, count(*)::int as count, min(l.delivery_id::text) as oldest,
-       max(l.next_attempt_at) as "nextAttemptAt"
-  from (select id as delivery_id, event_id as id, ladder, rung, next_attempt_at from deliveries
+select d.id is null as alone, count(*)::int as count, min(l.delivery_id::text) as oldest
+  from (select id as delivery_id, event_id as id from deliveries
          where endpoint_id = $2::uuid and status >= 'pending' and status <= 'pending' and id < $3::uuid
          order by status, id limit ${COUNTED_ALONE + 1}) l${LEFT_JOIN_DELIVERY}
- group by l.ladder, l.rung, d.id is null`;
+ group by d.id is null`;
