@@ -117,7 +117,8 @@ test('disabling asks on a page that counts what it cancels, and the next page sh
   const { browser, credentials } = await editor();
   const { endpointId } = await makeTimeline(auth.database, credentials.client_id);
   const path = `/console/endpoints/${endpointId}`;
-  const pending = async () => /<dt>Pending<\/dt><dd><strong>(\d+)/.exec((await browser.get(path)).text)?.[1];
+  const pending = async () =>
+    /data-label="Pending"><span class="one-line">(\d+)/.exec((await browser.get(path)).text)?.[1];
   expect(await pending()).toBe('1');
   for (const page of ['disable', 'delete']) {
     expect((await browser.get(`${path}/${page}`)).text).toContain('1 pending delivery will be cancelled.');

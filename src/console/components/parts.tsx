@@ -9,7 +9,7 @@ import { visibleText } from './values.js';
 
 interface FactsProps {
   of: Readonly<Record<string, ComponentChildren>>;
-  class?: 'facts' | 'stats' | 'headers';
+  class?: 'facts' | 'headers';
 }
 
 /** Names and what they stand for. A name with undefined, null or false is left out. */

@@ -116,6 +116,15 @@ export function RelativeTime({ at }: { at: Instant }) {
   );
 }
 
+/** When the next attempt of a delivery is planned. */
+export function NextAttempt({ at }: { at: Date }) {
+  return (
+    <span class="muted">
+      {at > new Date() ? 'next' : 'due'} <RelativeTime at={at} />
+    </span>
+  );
+}
+
 /** A sentence whose times (`utcText`) the script shows in the reader's zone. */
 export function Sentence({ text }: { text: string }) {
   const times = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)/;

@@ -6,7 +6,7 @@ import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveri
 import { findEventOf } from '../../reports/read-events.js';
 import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
 import { Field, Select } from '../components/parts.js';
-import { Id, RelativeTime, Response, Status, Time, Untrusted } from '../components/values.js';
+import { Id, NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
 import { page, type SeeOther, seeOther, type Visit } from '../page.js';
 import { namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { eventPath, MOVING_TRANSFER, REGISTER, transferHref } from './paths.js';
@@ -96,12 +96,7 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
         Status: ({ status, nextAttemptAt }) => (
           <span class="one-line">
             <Status status={status} />
-            {nextAttemptAt && (
-              <span class="muted">
-                {nextAttemptAt > new Date() ? 'next ' : 'due '}
-                <RelativeTime at={nextAttemptAt} />
-              </span>
-            )}
+            {nextAttemptAt && <NextAttempt at={nextAttemptAt} />}
           </span>
         ),
         'Last response': ({ lastAttempt }) =>

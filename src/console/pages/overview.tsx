@@ -7,7 +7,7 @@ import { isEditor, mayMove, page, type Visit } from '../page.js';
 import { receiverSentence } from './delivery-texts.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { EndpointTable } from './endpoints/health.js';
-import { stateOf, Trouble, Untried } from './endpoints/state.js';
+import { stateOf, Trouble } from './endpoints/state.js';
 import { eventPath, MOVING_TRANSFER, REGISTER } from './paths.js';
 
 export const overview = page({
@@ -61,7 +61,7 @@ export function Overview({ visit, endpoints, health, recent }: Shown) {
       <Live id="overview" class="stack" path="/console">
         <p class={allWork ? 'good-text' : undefined}>
           <strong>{summaryOf(endpoints.length, troubled.length, untried.length)}</strong>{' '}
-          {untried.length > 0 && <Untried makesTransfers={mayMove(visit)} />}
+          {untried.length > 0 && mayMove(visit) && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
         </p>
         {troubled.map((endpoint) => {
           const { webhookId } = endpoint;

@@ -36,15 +36,15 @@ describe('the overview', () => {
   it('shows the health of an endpoint that works, in one row', () => {
     const text = textOf(overview());
     expect(text).toContain('Your endpoint works.');
-    expect(text).toContain('Endpoint State Last 24 h Success rate p95 Pending Last success');
-    expect(text).toMatch(/enabled 100 % 1\.3 s 0 2 min ago/);
+    expect(text).toContain('Endpoint State Success rate p95 Pending Last success');
+    expect(text).toMatch(/enabled 100 % of 24 1\.3 s 0 2 min ago/);
   });
 
   it('says why an endpoint fails, what is pending, and until when', () => {
     const text = textOf(overview(undefined, broken()));
     expect(text).toContain('Your endpoint needs your attention.');
-    expect(text).toMatch(/: The receiver responded with 503 The latest attempt failed 60 s ago\./);
-    expect(text).toContain('2 deliveries are pending; the next attempt is in 4 min.');
+    expect(text).toMatch(/: The receiver responded with 503\. First failure: 60 s ago\. Latest failure: 60 s ago\./);
+    expect(text).toContain('Pending deliveries: 2 next in 4 min.');
   });
 
   it('does not claim that an endpoint without attempts works, and says what comes next', () => {

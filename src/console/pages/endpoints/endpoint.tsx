@@ -6,7 +6,7 @@ import type { Handle } from '../../../platform/database/database.js';
 import { timeOf } from '../../../platform/ids.js';
 import type { Listed } from '../../components/lists.js';
 import { Tabs, Up } from '../../components/parts.js';
-import { Untrusted, utcText } from '../../components/values.js';
+import { Untrusted } from '../../components/values.js';
 import { type Form, form, type Page, page, type SeeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { type Endpoint, EndpointState } from './state.js';
@@ -81,7 +81,7 @@ export async function healthOf({ db, session }: Pick<Visit, 'db' | 'session'>): 
   return (await readings.fetch(session.clientId, { context: db })) ?? new Map();
 }
 
-/** The pages of one endpoint, by the ends of their paths. One without a tab is reached from another page. */
+/** The pages of one endpoint, by the ends of their paths. */
 const TABS = {
   '': { tab: 'Health', title: 'Endpoint', scope: 'webhooks:read' },
   statement: { tab: 'Statement and recovery', title: 'Statement and recovery', scope: 'webhooks:read' },
@@ -89,7 +89,7 @@ const TABS = {
   check: { tab: 'Check', title: 'Check the receiver', scope: 'webhooks:read' },
   'new-secret': { tab: 'New secret', title: 'Switch to a new secret', scope: 'webhooks:write' },
   edit: { tab: 'Edit', title: 'Edit the endpoint', scope: 'webhooks:write' },
-  disable: { tab: null, title: 'Disable the endpoint', scope: 'webhooks:write' },
+  disable: { tab: 'Disable', title: 'Disable the endpoint', scope: 'webhooks:write' },
   delete: { tab: 'Delete', title: 'Delete the endpoint', scope: 'webhooks:write' },
 } as const;
 
@@ -141,10 +141,13 @@ export function endpointForm(
 /** The top of every page of one endpoint: its name and state, and its other pages. */
 function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest & { here: Tab }) {
   const { scopes } = visit.session;
-  const isOpen = (name: string) => name !== 'check' || visit.config.environment === 'sandbox';
+  const closed: Partial<Record<string, boolean>> = {
+    check: visit.config.environment !== 'sandbox',
+    disable: !endpoint.enabled,
+  };
   const hrefOf = (name: string) => (name === '' ? path : `${path}/${name}`);
   const tabs = Object.entries(TABS).flatMap(([name, { tab, scope }]) =>
-    tab !== null && scopes.has(scope) && isOpen(name) ? [{ href: hrefOf(name), text: tab }] : [],
+    scopes.has(scope) && !closed[name] ? [{ href: hrefOf(name), text: tab }] : [],
   );
   return (
     <>
@@ -171,18 +174,16 @@ type Named = Pick<Endpoint, 'webhookId' | 'description' | 'url'>;
 
 /**
  * The names of endpoints, by their ids: the description, or else the URL. Endpoints of one name are told apart by the time
- * of their registration, which their ids have, or else by their ids.
+ * of their registration, which their ids have.
  */
 export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string> {
   const nameOf = ({ description, url }: Named) => description || url;
-  const registered = ({ webhookId }: Named) => `registered ${utcText(new Date(timeOf(webhookId)))}`;
   return new Map(
     endpoints.map((endpoint) => {
-      const twins = endpoints.filter((other) => other !== endpoint && nameOf(other) === nameOf(endpoint));
-      const { webhookId } = endpoint;
-      const isUnique = twins.every((twin) => registered(twin) !== registered(endpoint));
-      const mark = isUnique ? registered(endpoint) : `id ${webhookId.slice(-8)}`;
-      return [webhookId, twins.length === 0 ? nameOf(endpoint) : `${nameOf(endpoint)} (${mark})`];
+      const name = nameOf(endpoint);
+      const isUnique = endpoints.every((other) => other === endpoint || nameOf(other) !== name);
+      const registered = new Date(timeOf(endpoint.webhookId)).toISOString();
+      return [endpoint.webhookId, isUnique ? name : `${name} (registered ${registered})`];
     }),
   );
 }
