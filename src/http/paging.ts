@@ -88,13 +88,9 @@ export function paging<Key>(kind: Pick<CursorKind<Key, never>, 'read'>, { most, 
   };
 }
 
-/** The response of a list: a page of `item`, named `id` in the OpenAPI document. */
-export function pageView<Item extends z.ZodType>(
-  id: string,
-  item: Item,
-  description = 'A page of the list, newest first.',
-) {
-  const schema = view(id, {
+/** The body of a list: a page of `item`, named `id` in the OpenAPI document. */
+export function pageView<Item extends z.ZodType>(id: string, item: Item) {
+  return view(id, {
     data: z.array(item),
     has_more: z.boolean(),
     next_cursor: z
@@ -102,7 +98,6 @@ export function pageView<Item extends z.ZodType>(
       .nullable()
       .meta({ description: 'The `cursor` of the next page; null on the last page, but not of the feed of events.' }),
   });
-  return { status: 200, description, schema };
 }
 
 interface PageQuery<Key> {
@@ -149,8 +144,8 @@ export function respondWithPage<Key, Row, View>(
   const cursor = hasMore ? cursors.after(last) : next && cursors.write(next);
   const shown = cursor ?? (end && cursors.write(end));
   const json = `{"data":[${items.join()}],"has_more":${cursor !== null},"next_cursor":${JSON.stringify(shown)}}`;
-  if (cursor === null) return new Reply({ json });
+  if (cursor === null) return new Reply(json);
   const following = new URLSearchParams(search);
   following.set('cursor', cursor);
-  return new Reply({ headers: { Link: `<${url}?${following}>; rel="next"` }, json });
+  return new Reply(json, { Link: `<${url}?${following}>; rel="next"` });
 }

@@ -17,10 +17,16 @@ export interface HttpResponse {
   text: string;
 }
 
-/** What a handler returns where the body is not all: headers, or a body that is already serialized. */
+/** What a handler returns where the body is not all, or is already serialized. */
 export class Reply {
-  constructor(readonly parts: { headers?: Readonly<Record<string, string>>; body?: unknown; json?: string }) {}
+  constructor(
+    readonly json: string | undefined,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {}
 }
+
+/** The response that presents what the request made. */
+export const created = (url: string, body: object) => new Reply(JSON.stringify(body), { Location: url });
 
 /** @param text JSON; empty: the response has no body */
 export function jsonResponse(status: number, text = '', headers: Readonly<Record<string, string>> = {}): HttpResponse {

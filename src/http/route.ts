@@ -49,8 +49,10 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
   query?: Query;
   /** A strict object; if omitted, the body must be absent or an empty object. */
   body?: Body;
-  /** Without a schema the response has no body. */
-  response: { status: number; description: string; schema?: View; headers?: Readonly<Record<string, string>> };
+  /** The body of the response, a registered schema; if omitted, it has none, and the status is 204. */
+  returns?: View;
+  /** 200 unless given. */
+  status?: 201 | 202;
   /** In addition to the refusals that every operation has. */
   refusals?: readonly RefusalCode[];
   /** Does the work and presents its result. */
@@ -69,7 +71,7 @@ interface Unread {
 
 /** An operation with its types closed over. */
 export interface Route
-  extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'scope' | 'query' | 'body' | 'handle'> {
+  extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'scope' | 'query' | 'body' | 'status' | 'handle'> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As OpenAPI writes it: `/transfers/{id}`. */
   path: string;
@@ -78,6 +80,7 @@ export interface Route
   scopes: readonly Scope[];
   query: z.ZodType;
   body?: z.ZodType;
+  status: number;
   /** Checks the whole request and returns the work. @throws Refusal malformed_request | invalid_request | … */
   accept(request: Unread): (db: Handle) => Promise<HttpResponse>;
 }
@@ -100,13 +103,14 @@ export const routesOf =
   >(
     method: Route['method'],
     path: Path,
-    { scope, handle, query, body, ...documented }: Operation<Path, Query, Body, View>,
+    { scope, handle, query, body, status, ...documented }: Operation<Path, Query, Body, View>,
   ): Route => ({
     ...documented,
     method,
     path,
     tag,
     scopes: typeof scope === 'string' ? [scope] : scope,
+    status: status ?? (documented.returns ? 200 : 204),
     query: query ?? NOTHING,
     ...(body && { body }),
     accept({ bytes, search, params, ...request }) {
@@ -123,9 +127,8 @@ export const routesOf =
       };
       return async (db) => {
         const result = await handle({ ...incoming, db });
-        const parts = result instanceof Reply ? result.parts : { body: result };
-        const { headers, json = JSON.stringify(parts.body) } = parts;
-        return jsonResponse(documented.response.status, json, headers);
+        const { json, headers } = result instanceof Reply ? result : new Reply(JSON.stringify(result));
+        return jsonResponse(this.status, json, headers);
       };
     },
   });

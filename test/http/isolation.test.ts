@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SCOPES } from '../../src/auth/caller.js';
 import { apiRoutes } from '../../src/http/app.js';
-import { componentSchemas, exampleOf, schemaFor } from '../../src/http/openapi/schemas.js';
+import { exampleBody } from '../../src/http/openapi/schemas.js';
 import type { Route } from '../../src/http/route.js';
 import { newId } from '../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
@@ -36,8 +36,6 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 /** The required parameters of a query, by name. */
-const PARAMETERS: Record<string, () => string> = { since: () => new Date(Date.now() - 60_000).toISOString() };
-
 /** A recovery of the owner's endpoint that has ended. */
 async function recoveryOf(endpointId: string): Promise<string> {
   const now = new Date();
@@ -70,23 +68,14 @@ async function checkOf(endpointId: string): Promise<string> {
   return id;
 }
 
-/** The route's path with the owner's ids and the required parameters, and a valid body. */
+/** The route's path with the owner's ids, and a valid body. */
 function requestTo(route: Route): { path: string; json: unknown } {
   const path = route.path.replace(/([\w-]+)\/{\w+}/g, (_, collection: string) => {
     const id = ids[collection];
     if (!id) throw new Error(`the test has nothing behind ${collection}`);
     return `${collection}/${id}`;
   });
-  const { required = [] } = schemaFor(route.query);
-  const query = required.map((name) => {
-    const value = PARAMETERS[name];
-    if (!value) throw new Error(`the test has no parameter ${name}`);
-    return [name, value()] as [string, string];
-  });
-  return {
-    path: query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`,
-    json: route.body && exampleOf(schemaFor(route.body), componentSchemas()),
-  };
+  return { path, json: route.body && exampleBody(route.body) };
 }
 
 const name = ({ method, path }: Route) => `${method} ${path}`;

@@ -1,7 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '../../src/http/openapi/document.js';
-import { resolve } from '../../src/http/openapi/schemas.js';
 
 type Json = Record<string, unknown>;
 
@@ -13,10 +12,7 @@ export function openApiValidator(document: OpenApiDocument): Validate {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   const definitions = Object.fromEntries(
-    Object.entries(document.components.schemas).map(([name, schema]) => [
-      name,
-      local(resolve(schema, document.components.schemas)),
-    ]),
+    Object.entries(document.components.schemas).map(([name, schema]) => [name, local(schema)]),
   );
   const compiled = new Map<unknown, ValidateFunction>();
   return (schema, value) => {

@@ -1,6 +1,6 @@
 import { endSession, type ListedSession, listSessions } from '../../auth/console-sessions.js';
 import { MAX_BODY_BYTES } from '../../http/body.js';
-import { presentMeta } from '../../http/routes/documents.js';
+import { presentMeta } from '../../http/schemas/meta.js';
 import { LIMITS } from '../../platform/limits.js';
 import { Table } from '../components/lists.js';
 import { Card, Facts, PostButton } from '../components/parts.js';

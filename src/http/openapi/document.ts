@@ -1,30 +1,28 @@
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
 import { hasOperatorScope, type Scope } from '../../auth/caller.js';
 import type { Config } from '../../platform/config/config.js';
-import { EXAMPLE_ID } from '../../platform/ids.js';
-import { PROBLEMS, Refusal, type RefusalCode } from '../../platform/refusal.js';
+import type { RefusalCode } from '../../platform/refusal.js';
 import { VERSION } from '../../platform/version.js';
-import { toProblem } from '../response.js';
 import { isKeyed, type Route } from '../route.js';
-import { deliveryCallbacks, FIXED_SCHEMAS, openPaths, tokenPaths } from './fixed-paths.js';
-import { type JsonSchema, wholeNumber } from './json-schema.js';
-import { componentSchemas, exampleOf, inlineSchema, referencedSchemas, schemaFor } from './schemas.js';
+import { deliveryCallbacks, openPaths } from './open-paths.js';
+import { componentSchemas, headerRefs, jsonContent, problemResponses, requestBodyOf } from './schemas.js';
 
 type Json = Record<string, unknown>;
 
 /** The environment that the document describes. */
-export type Described = Pick<Config, 'environment' | 'baseUrl' | 'authUrl' | 'retryDelays'>;
+export type Described = Pick<Config, 'environment' | 'baseUrl' | 'authUrl'>;
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 /** The OpenAPI 3.1 document, made from the schemas that check the requests. */
-export function openApiDocument(routes: readonly Route[], { environment, baseUrl, authUrl, retryDelays }: Described) {
-  const schemas: Record<string, JsonSchema> = { ...componentSchemas(), ...FIXED_SCHEMAS };
-  const paths: Record<string, Record<string, Json>> = { ...tokenPaths(authUrl), ...openPaths };
+export function openApiDocument(routes: readonly Route[], { environment, baseUrl, authUrl }: Described) {
+  const paths = openPaths(authUrl);
   for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, schemas) };
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route) };
   }
   const registration = paths['/webhook-endpoints']?.post;
-  if (registration) registration.callbacks = deliveryCallbacks(retryDelays);
+  if (registration) registration.callbacks = deliveryCallbacks;
   return {
     openapi: '3.1.0',
     info: {
@@ -41,13 +39,9 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      // The sandbox's own schemas are not those of production.
-      schemas: referencedSchemas(schemas, paths),
+      schemas: componentSchemas(),
       parameters: { IdempotencyKey },
       headers: HEADERS,
-      examples: Object.fromEntries(
-        [...new Set(routes.flatMap(refusalsOf))].map((code) => [code, problemExample(code, baseUrl)]),
-      ),
       securitySchemes: {
         oauth2: clientCredentials(TOKEN, authUrl, (scope) => !isOperators(scope)),
         // A client asks for every scope of a scheme, and no client has these beside the others.
@@ -116,6 +110,7 @@ const HEADERS = {
   RateLimit: header('The remaining requests; a request rejected for its size counts as five.'),
   'Retry-After': header('Seconds to wait before the next request.'),
   'WWW-Authenticate': header('The missing token or scope (RFC 6750).'),
+  Location: header('The URL of what the request made, if it has one.'),
   Link: header('`rel="next"`: the next page, if there is one.'),
 };
 
@@ -123,24 +118,8 @@ function header(description: string) {
   return { description, schema: { type: 'string' } };
 }
 
-function problemExample(code: RefusalCode, baseUrl: string) {
-  const { title, meaning } = PROBLEMS[code];
-  const where = { baseUrl, path: '/transfers', requestId: EXAMPLE_ID };
-  const value = toProblem(new Refusal(code, meaning), where);
-  return { summary: title, value };
-}
-
-/** Headers that only responses with this status have. */
-const HEADERS_OF: Readonly<Record<number, readonly string[]>> = {
-  401: ['WWW-Authenticate'],
-  403: ['WWW-Authenticate'],
-  429: ['Retry-After'],
-  503: ['Retry-After'],
-};
-
 /** The OpenAPI operation of a route. */
-function describeOperation(route: Route, schemas: Record<string, JsonSchema>): Json {
-  const body = route.body && schemaFor(route.body);
+function describeOperation(route: Route): Json {
   return {
     operationId: route.operationId,
     tags: [route.tag],
@@ -148,13 +127,8 @@ function describeOperation(route: Route, schemas: Record<string, JsonSchema>): J
     description: `${route.description ? `${route.description}\n\n` : ''}${scopeSentence(route)}`,
     security: route.scopes.map((scope) => ({ [isOperators(scope) ? 'operator' : 'oauth2']: [scope] })),
     parameters: parametersOf(route),
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: body, example: exampleOf(body, schemas) } },
-      },
-    }),
-    responses: { [route.response.status]: responseOf(route, schemas), ...problemsOf(route) },
+    ...(route.body && { requestBody: requestBodyOf(route.body) }),
+    responses: { [route.status]: responseOf(route), ...problemResponses(refusalsOf(route)) },
   };
 }
 
@@ -170,33 +144,30 @@ function parametersOf(route: Route): Json[] {
     required: true,
     schema: name === 'number' ? { type: 'integer', format: 'int64', minimum: 1 } : { type: 'string', format: 'uuid' },
   }));
-  const { properties = {}, required = [] } = inlineSchema(route.query);
-  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+  const inQuery = Object.entries(queryOf(route)).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
-    ...(required.includes(name) && { required: true }),
     ...(description && { description }),
-    schema: wholeNumber(schema),
+    schema,
   }));
   const keyed = isKeyed(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
   return [...inPath, ...inQuery, ...keyed];
 }
 
-function responseOf(route: Route, schemas: Record<string, JsonSchema>): Json {
-  const { description, schema, headers = {} } = route.response;
-  const limits = hasOperatorScope(route.scopes) ? [] : ['RateLimit-Policy', 'RateLimit'];
-  const isList = 'cursor' in (inlineSchema(route.query).properties ?? {});
-  const own = Object.entries(headers).map(([name, meaning]) => [name, header(meaning)]);
-  const json = schema && schemaFor(schema);
-  return {
-    description,
-    headers: { ...headerRefs(['X-Request-Id', ...limits, ...(isList ? ['Link'] : [])]), ...Object.fromEntries(own) },
-    ...(json && { content: { 'application/json': { schema: json, example: exampleOf(json, schemas) } } }),
-  };
+function queryOf(route: Route) {
+  const { properties = {} } = z.toJSONSchema(route.query, { io: 'input' });
+  return properties as Record<string, z.core.JSONSchema.JSONSchema>;
 }
 
-function headerRefs(names: readonly string[]) {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+function responseOf(route: Route): Json {
+  const limits = hasOperatorScope(route.scopes) ? [] : ['RateLimit-Policy', 'RateLimit'];
+  const makes = route.status === 201 || route.status === 202 ? ['Location'] : [];
+  const isList = 'cursor' in queryOf(route) ? ['Link'] : [];
+  return {
+    description: STATUS_CODES[route.status],
+    headers: headerRefs(['X-Request-Id', ...limits, ...makes, ...isList]),
+    ...(route.returns && jsonContent(route.returns)),
+  };
 }
 
 /** Every problem code that the operation may respond with. */
@@ -219,24 +190,4 @@ function refusalsOf(route: Route): RefusalCode[] {
     'internal_error',
     'unavailable',
   ];
-}
-
-/** One response for each status, with an example for each code that has the status. */
-function problemsOf(route: Route): Json {
-  const byStatus = Map.groupBy(refusalsOf(route), (code) => PROBLEMS[code].status);
-  return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      status,
-      {
-        description: codes.map((code) => `\`${code}\``).join(', '),
-        headers: headerRefs(['X-Request-Id', ...(HEADERS_OF[status] ?? [])]),
-        content: {
-          'application/problem+json': {
-            schema: { $ref: '#/components/schemas/Problem' },
-            examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
-          },
-        },
-      },
-    ]),
-  );
 }

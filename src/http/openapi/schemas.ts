@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { EXAMPLE_ID } from '../../platform/ids.js';
-import { PROBLEMS } from '../../platform/refusal.js';
+import { PROBLEMS, type RefusalCode } from '../../platform/refusal.js';
 import { components, view } from '../schemas/fields.js';
 import { MAX_ERRORS } from '../validation-errors.js';
-import { forGenerators, type JsonSchema } from './json-schema.js';
 
 const problemError = view('ProblemError', {
   pointer: z.optional(z.string()).meta({ description: 'A JSON Pointer (RFC 6901) into the body.', examples: ['/url'] }),
@@ -52,84 +51,94 @@ export const notReadyView = view('NotReady', {
   checks: z.optional(readinessChecks).meta({ description: 'Missing if the checks took longer than a request may.' }),
 });
 
-/** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
-export function componentSchemas(): Record<string, JsonSchema> {
-  const { schemas } = z.toJSONSchema(components, { io: 'input', uri: refTo });
+export const referTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
+
+/** The body of a request or a response. @param schema a registered one */
+export function jsonContent(schema: z.ZodType, type = 'application/json', others: object = {}) {
+  return { content: { [type]: { schema: referTo(components.get(schema)?.id ?? ''), ...others } } };
+}
+
+/** The body of a request, with an example: tools such as Postman make none of the examples of its fields. */
+export function requestBodyOf(schema: z.ZodType) {
+  return { required: true, ...jsonContent(schema, 'application/json', { example: exampleBody(schema) }) };
+}
+
+/** A body that a schema accepts, made of the examples of its fields. Fields without one are left out. */
+export function exampleBody(schema: z.ZodType): Record<string, unknown> {
+  return exampleOf(z.toJSONSchema(schema, { io: 'input' })) as Record<string, unknown>;
+}
+
+function exampleOf(schema: z.core.JSONSchema.BaseSchema): unknown {
+  const { properties, examples = schema.enum ?? [schema.default] } = schema;
+  if (!properties) return examples[0];
   return Object.fromEntries(
-    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [
-      name,
-      forGenerators(schema as JsonSchema),
+    Object.entries(properties).map(([name, inner]) => [name, exampleOf(inner as z.core.JSONSchema.BaseSchema)]),
+  );
+}
+
+export function headerRefs(names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** Headers that only responses with this status have. */
+const HEADERS_OF: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
+/** One response for each status of these codes. */
+export function problemResponses(codes: readonly RefusalCode[]): Record<string, object> {
+  const byStatus = Map.groupBy(codes, (code) => PROBLEMS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, those]) => [
+      status,
+      {
+        description: those.map((code) => `\`${code}\``).join(', '),
+        headers: headerRefs(['X-Request-Id', ...(HEADERS_OF[status] ?? [])]),
+        ...jsonContent(problemView, 'application/problem+json'),
+      },
     ]),
   );
 }
 
-/** A reference to a registered schema; any other schema is written inline. */
-export function schemaFor(schema: z.ZodType): JsonSchema {
-  const id = components.get(schema)?.id;
-  return id === undefined ? forGenerators(inlineSchema(schema)) : { $ref: refTo(id) };
+/** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
+export function componentSchemas(): Record<string, z.core.JSONSchema.BaseSchema> {
+  const { schemas } = z.toJSONSchema(components, {
+    io: 'input',
+    uri: (id) => referTo(id).$ref,
+    override: ({ jsonSchema }) => adaptToGenerators(jsonSchema),
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _id, ...schema }]) => [id, schema]),
+  );
 }
 
-export function inlineSchema(schema: z.ZodType): JsonSchema {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' });
-  return rest as JsonSchema;
-}
+const MAX_INT32 = 2 ** 31 - 1;
 
-/** The schemas that `part` of the document refers to, and those that they refer to in turn. */
-export function referencedSchemas(schemas: Record<string, JsonSchema>, part: unknown): Record<string, JsonSchema> {
-  const found = new Set<string>();
-  const follow = (json: unknown) => {
-    for (const [, id = ''] of JSON.stringify(json).matchAll(REFERENCE)) {
-      if (found.has(id)) continue;
-      found.add(id);
-      follow(schemas[id] ?? null);
-    }
-  };
-  follow(part);
-  return Object.fromEntries(Object.entries(schemas).filter(([id]) => found.has(id)));
-}
-
-const REFERENCE = /"#\/components\/schemas\/(\w+)"/g;
-
-function refTo(id: string): string {
-  return `#/components/schemas/${id}`;
-}
-
-/** The schema that a `$ref` into `#/components/schemas` names, or the schema itself; the parts of an `allOf` as one. */
-export function resolve(schema: JsonSchema, schemas: Record<string, JsonSchema>): JsonSchema {
-  const name = schema.$ref?.split('/').at(-1);
-  const named = name === undefined ? undefined : schemas[name];
-  if (named) return resolve(named, schemas);
-  const { allOf, ...rest } = schema;
-  if (!allOf) return schema;
-  const parts = allOf.map((part) => resolve(part, schemas));
-  return {
-    ...{ type: 'object', ...rest },
-    properties: Object.assign({}, ...parts.map(({ properties }) => properties)),
-    required: parts.flatMap(({ required = [] }) => required),
-  };
-}
-
-/** An example of a schema, composed from the examples of its fields; ignored fields are omitted. */
-export function exampleOf(given: JsonSchema, schemas: Record<string, JsonSchema>): unknown {
-  const schema = resolve(given, schemas);
-  if (schema.examples) return schema.examples[0];
-  if (schema.enum) return schema.enum[0];
-  if (schema.anyOf?.[0]) return exampleOf(schema.anyOf[0], schemas);
-  switch ([schema.type].flat()[0]) {
-    case 'object':
-      return Object.fromEntries(
-        Object.entries(schema.properties ?? {})
-          .filter(([, field]) => field.type || field.$ref || field.anyOf || field.enum)
-          .map(([name, field]) => [name, exampleOf(field, schemas)]),
-      );
-    case 'array':
-      return schema.items ? [exampleOf(schema.items, schemas)] : [];
-    case 'integer':
-    case 'number':
-      return schema.default ?? schema.minimum ?? 1;
-    case 'boolean':
-      return schema.default ?? true;
-    default:
-      return schema.default ?? null;
+/**
+ * Changes a schema to the form that generators of clients understand:
+ * - `type: [T, 'null']` instead of `anyOf` with null, unless the other part is a reference;
+ * - no property that is never allowed: generated clients would send it as null;
+ * - no `default` in a body, which makes fields required in generated types; the description names it;
+ * - no `pattern` beside `format: date-time`: the generated Python checks the parsed time with a name it never imports;
+ * - `format: int64` for numbers that may exceed 32 bits.
+ */
+function adaptToGenerators(schema: z.core.JSONSchema.BaseSchema): void {
+  const [some, none] = schema.anyOf ?? [];
+  if (some?.type && none?.type === 'null') {
+    delete schema.anyOf;
+    const orNull = { type: [some.type, 'null'], ...(some.enum && { enum: [...some.enum, null] }) };
+    Object.assign(schema, { ...some, ...schema, ...orNull });
   }
+  if (schema.default !== undefined && schema.default !== null) {
+    schema.description = `${schema.description ?? ''} Default: \`${JSON.stringify(schema.default)}\`.`.trim();
+  }
+  delete schema.default;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (typeof property === 'object' && property.not) delete schema.properties?.[name];
+  }
+  if (schema.format === 'date-time') delete schema.pattern;
+  if ([schema.type].flat().includes('integer') && (schema.maximum ?? 0) > MAX_INT32) schema.format = 'int64';
 }

@@ -31,7 +31,8 @@ export function consoleSessionRoutes({ config }: AppDependencies) {
       scope: CLIENT_SCOPES,
       idempotencyKey: 'ignored',
       body: newSession,
-      response: { status: 201, description: 'The link. It works once, for 5 minutes.', schema: signInLink },
+      status: 201,
+      returns: signInLink,
       refusals: ['console_link_limit_reached'],
       async handle({ caller, body: { role }, db }) {
         const { clientId, secretId } = caller;

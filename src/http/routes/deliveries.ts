@@ -71,7 +71,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       summary: "List an endpoint's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters(deliveryCursors),
-      response: deliveries,
+      returns: deliveries,
       async handle(request) {
         const { caller, params, query, db } = request;
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
@@ -86,7 +86,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         'The deliveries of all endpoints, deleted ones too, by the time of their events. The filters by time mean that time.',
       scope: 'webhooks:read',
       query: allFilters,
-      response: deliveries,
+      returns: deliveries,
       async handle(request) {
         const { caller, query, db } = request;
         const { webhookId: endpointId, event_id: eventId, transfer_id: transferId, status } = query;
@@ -99,11 +99,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       operationId: 'getDelivery',
       summary: 'Read a delivery',
       scope: 'webhooks:read',
-      response: {
-        status: 200,
-        description: 'The delivery with its latest attempts and its planned attempts.',
-        schema: deliveryWithAttemptsView,
-      },
+      returns: deliveryWithAttemptsView,
       async handle({ caller, params, db }) {
         const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
         return presentDeliveryWithAttempts(delivery);
@@ -114,7 +110,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       summary: "List a delivery's attempts",
       scope: 'webhooks:read',
       query: attemptFilters,
-      response: attempts,
+      returns: attempts,
       async handle(request) {
         const { caller, params, query, db } = request;
         const { id } = await getDelivery(db, caller.clientId, params.id);
@@ -127,11 +123,8 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       summary: 'Retry a delivery now',
       description: `Makes one extra attempt now, whether the delivery is pending or has ended. If it fails, \`next_attempt_at\` and the planned attempts stay as they were. If an attempt is in flight or already requested, nothing changes. Limit: ${describeLimit(LIMITS.retries)}.`,
       scope: 'webhooks:write',
-      response: {
-        status: 202,
-        description: 'The retry is queued. The body is the delivery in its current state.',
-        schema: deliveryView,
-      },
+      status: 202,
+      returns: deliveryView,
       isAudited: true,
       refusals: ['endpoint_not_active', 'retry_limit_reached'],
       async handle({ caller, params, db }) {
@@ -146,7 +139,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. Limit: ${describeLimit(LIMITS.explanations)}.`,
       scope: 'webhooks:write',
       body: computed,
-      response: { status: 200, description: 'The mistake, and what to change.', schema: explained },
+      returns: explained,
       refusals: ['secret_erased'],
       async handle({ caller, params, body: { v0 }, db }) {
         await explanations.consume(db, caller.clientId);

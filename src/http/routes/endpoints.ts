@@ -15,7 +15,7 @@ import { Secret } from '../../platform/secret.js';
 import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { Reply } from '../response.js';
+import { created } from '../response.js';
 import { type Incoming, routesOf } from '../route.js';
 import {
   endpointHealthView,
@@ -70,12 +70,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       scope: 'webhooks:write',
       isAudited: true,
       body: newEndpoint,
-      response: {
-        status: 201,
-        description: 'Registered.',
-        schema: endpointView,
-        headers: { Location: 'The URL of the endpoint.' },
-      },
+      status: 201,
+      returns: endpointView,
       refusals: ['url_not_canonical', 'blocked_address', 'endpoint_limit_reached'],
       async handle({ caller, body, db }) {
         const { secret, max_concurrency: maxConcurrency, ...wanted } = body;
@@ -86,8 +82,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
           clientId: caller.clientId,
           secret: new Secret(secret),
         });
-        const headers = { Location: `${config.baseUrl}/webhook-endpoints/${endpoint.id}` };
-        return new Reply({ headers, body: presentEndpoint(endpoint) });
+        return created(`${config.baseUrl}/webhook-endpoints/${endpoint.id}`, presentEndpoint(endpoint));
       },
     }),
     route('GET', '/webhook-endpoints', {
@@ -95,7 +90,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'List endpoints',
       scope: 'webhooks:read',
       query: z.strictObject(paging(cursors)),
-      response: endpoints,
+      returns: endpoints,
       async handle(request) {
         const rows = await listEndpoints(request.db, request.caller.clientId, pageOf(request.query));
         return respondWithPage(request, cursors, rows, presentEndpoint);
@@ -105,7 +100,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'getWebhookEndpoint',
       summary: 'Read an endpoint',
       scope: 'webhooks:read',
-      response: { status: 200, description: 'The endpoint.', schema: endpointView },
+      returns: endpointView,
       handle: async ({ caller, params, db }) =>
         presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)),
     }),
@@ -114,7 +109,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: "Read an endpoint's health",
       description: 'What the console shows of its attempts and pending deliveries, at most a few seconds old.',
       scope: 'webhooks:read',
-      response: { status: 200, description: 'The health of the endpoint.', schema: endpointHealthView },
+      returns: endpointHealthView,
       handle: async ({ caller, params: { webhookId }, db }) =>
         presentEndpointHealth(webhookId, await getEndpointHealth(db, caller.clientId, webhookId)),
     }),
@@ -124,7 +119,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       description: `An omitted \`description\` or \`max_concurrency\` becomes null, an omitted \`enabled\` does not change. ${DISABLING}`,
       ...changing,
       body: endpointUpdate,
-      response: { status: 200, description: 'The updated endpoint.', schema: endpointView },
+      returns: endpointView,
     }),
     route('PATCH', '/webhook-endpoints/{webhookId}', {
       operationId: 'patchWebhookEndpoint',
@@ -132,7 +127,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\` or \`max_concurrency\`. ${DISABLING}`,
       ...changing,
       body: endpointPatch,
-      response: { status: 200, description: 'The changed endpoint.', schema: endpointView },
+      returns: endpointView,
     }),
     route('DELETE', '/webhook-endpoints/{webhookId}', {
       operationId: 'deleteWebhookEndpoint',
@@ -141,7 +136,6 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
         'Erases the secret, stops new attempts at once and cancels pending deliveries: up to 1,000 with this request, the rest soon after.',
       scope: 'webhooks:write',
       isAudited: true,
-      response: { status: 204, description: 'Deleted.' },
       handle: ({ caller, params, db }) => deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId),
     }),
     routesOf('Events and deliveries')('GET', '/webhook-endpoints/{webhookId}/statement', {
@@ -150,7 +144,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. Limit: ${describeLimit(LIMITS.statementsAtOnce)}; ${describeLimit(LIMITS.statements)}.`,
       scope: 'webhooks:read',
       query: statementWindow,
-      response: { status: 200, description: 'The statement.', schema: statementView },
+      returns: statementView,
       refusals: ['outside_retention', 'statement_limit_reached'],
       async handle({ caller: { clientId }, params: { webhookId: endpointId }, query: window, db }) {
         const { retention } = config;

@@ -16,7 +16,7 @@ import { idFilter, madeWithin, validationError } from '../schemas/fields.js';
 import { TOO_LONG_WINDOW } from '../schemas/statement.js';
 import { deliveries, deliveryFilters } from './deliveries.js';
 
-const events = pageView('EventPage', eventView, 'A page of the list.');
+const events = pageView('EventPage', eventView);
 const eventCursors = idCursor('events');
 const feedCursors = idCursor('the feed of events');
 /** Reads the cursors of both orders, each as what it is. */
@@ -97,7 +97,7 @@ export function eventRoutes({ config }: AppDependencies) {
       scope: 'webhooks:read',
       query: filters,
       refusals: ['not_found', 'statement_limit_reached', 'outside_retention'],
-      response: events,
+      returns: events,
       async handle(request) {
         const { caller, query, db } = request;
         const { type, outcome, transfer_id, created_after, created_before, missing_from } = query;
@@ -131,11 +131,7 @@ export function eventRoutes({ config }: AppDependencies) {
       operationId: 'getEvent',
       summary: 'Read an event',
       scope: 'webhooks:read',
-      response: {
-        status: 200,
-        description: 'The event as delivered, with the number of its deliveries in each status.',
-        schema: eventView,
-      },
+      returns: eventView,
       handle: async ({ caller, params, db }) => presentEvent(await getEvent(db, caller.clientId, params.id)),
     }),
     route('GET', '/events/{id}/deliveries', {
@@ -143,7 +139,7 @@ export function eventRoutes({ config }: AppDependencies) {
       summary: "List an event's deliveries",
       scope: 'webhooks:read',
       query: deliveryFilters(deliveryCursors),
-      response: deliveries,
+      returns: deliveries,
       async handle(request) {
         const { caller, params, query, db } = request;
         const { id: eventId } = await getEvent(db, caller.clientId, params.id);

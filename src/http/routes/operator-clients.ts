@@ -13,7 +13,7 @@ import { makeOperatorLink } from '../../auth/console-sessions.js';
 import { parseDuration } from '../../platform/duration.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { Reply } from '../response.js';
+import { created } from '../response.js';
 import { routesOf } from '../route.js';
 import { text } from '../schemas/fields.js';
 import {
@@ -42,7 +42,6 @@ const actorOf = (caller: Caller) => byOf(caller).actor;
 export function operatorClientRoutes({ config }: AppDependencies) {
   const route = routesOf('Operator: clients');
   const scope = ['operator:clients', 'operator'] as const;
-  const response = { status: 200, description: 'The client.', schema: operatorClientView };
   const change = { scope, isAudited: true } as const;
   const withSecret = { ...change, idempotencyKey: 'rejected' } as const;
   return [
@@ -51,18 +50,16 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       operationId: 'createClient',
       summary: 'Create a client',
       body: newOperatorClient,
-      response: {
-        status: 201,
-        description: 'The client with its first secret, which is shown in this response only.',
-        schema: createdClientView,
-        headers: { Location: 'The URL of the client.' },
-      },
+      status: 201,
+      returns: createdClientView,
       async handle({ caller, body, db }) {
         const { rate_limit: rateLimit, max_endpoints: maxEndpoints, ...wanted } = body;
         const made = await createClient(db, actorOf(caller), { ...wanted, rateLimit, maxEndpoints });
-        const headers = { Location: `${config.baseUrl}/operator/clients/${made.client.id}` };
         const secret = { secret_id: made.secretId, client_secret: made.clientSecret.reveal() };
-        return new Reply({ headers, body: { ...presentOperatorClient(made.client), ...secret } });
+        return created(`${config.baseUrl}/operator/clients/${made.client.id}`, {
+          ...presentOperatorClient(made.client),
+          ...secret,
+        });
       },
     }),
     route('GET', '/operator/clients', {
@@ -70,7 +67,7 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       operationId: 'listClients',
       summary: 'List clients',
       query: filters,
-      response: pageView('ClientPage', operatorClientView),
+      returns: pageView('ClientPage', operatorClientView),
       async handle(request) {
         const { before, take } = pageOf(request.query);
         const rows = await listOrdinaryClients(request.db, { name: request.query.name, before, take });
@@ -81,7 +78,7 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       scope,
       operationId: 'getClient',
       summary: 'Read a client',
-      response,
+      returns: operatorClientView,
       handle: async ({ params, db }) => presentOperatorClient(await showOrdinaryClient(db, params.id)),
     }),
     route('PATCH', '/operator/clients/{id}', {
@@ -91,7 +88,7 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       description:
         'A JSON merge patch (RFC 7396): an omitted field does not change, and null restores the deployment’s `rate_limit` or `max_endpoints`. In force within 5 s.',
       body: operatorClientPatch,
-      response,
+      returns: operatorClientView,
       async handle({ caller, params: { id }, body, db }) {
         const { rate_limit: rateLimit, max_endpoints: maxEndpoints, ...others } = body;
         await showOrdinaryClient(db, id);
@@ -105,7 +102,8 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       summary: 'Give a client a further secret',
       description: 'A client has two active secrets at most. Revoke the old one once the client uses the new one.',
       body: newSecret,
-      response: { status: 201, description: 'The secret, shown in this response only.', schema: issuedSecretView },
+      status: 201,
+      returns: issuedSecretView,
       refusals: ['two_secrets'],
       async handle({ caller, params: { id }, body, db }) {
         await showOrdinaryClient(db, id);
@@ -119,7 +117,6 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       ...change,
       operationId: 'revokeClientSecret',
       summary: 'Revoke a secret',
-      response: { status: 204, description: 'Revoked; its tokens end within 5 s.' },
       async handle({ caller, params: { id, secret_id: secretId }, db }) {
         await showOrdinaryClient(db, id);
         await revokeSecret(db, actorOf(caller), id, secretId);
@@ -129,7 +126,6 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       ...change,
       operationId: 'revokeClient',
       summary: 'Revoke a client permanently',
-      response: { status: 204, description: 'Revoked; its tokens end within 5 s.' },
       async handle({ caller, params: { id }, db }) {
         await showOrdinaryClient(db, id);
         await revokeClient(db, actorOf(caller), id);
@@ -140,7 +136,8 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       operationId: 'createClientConsoleSession',
       summary: "Create a sign-in link to a client's console",
       body: newSession,
-      response: { status: 201, description: 'The link. It works once, for 5 minutes.', schema: signInLink },
+      status: 201,
+      returns: signInLink,
       refusals: ['console_link_limit_reached'],
       async handle({ caller, params: { id }, body: { role }, db }) {
         await showOrdinaryClient(db, id);

@@ -3,7 +3,7 @@ import { getCheck, startCheck } from '../../checks/checks.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
 import type { AppDependencies } from '../context.js';
-import { Reply } from '../response.js';
+import { created } from '../response.js';
 import { routesOf } from '../route.js';
 import { uuid, view } from '../schemas/fields.js';
 import { presentCheck, receiverCheckView } from '../schemas/receiver-check.js';
@@ -20,12 +20,8 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       summary: 'Check a receiver',
       description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that the receiver must accept and four that it must reject. A check makes no delivery and never modifies the endpoint. One check can run for an endpoint. Limit: ${describeLimit(LIMITS.checksAtOnce)}; ${describeLimit(LIMITS.checksOfEndpoint)}; ${describeLimit(LIMITS.checks)}. The report is kept for a day.`,
       scope: 'webhooks:write',
-      response: {
-        status: 202,
-        description: 'The check has started.',
-        schema: started,
-        headers: { Location: 'The URL of the report.' },
-      },
+      status: 202,
+      returns: started,
       refusals: ['endpoint_not_active', 'check_in_progress', 'check_limit_reached'],
       isAudited: true,
       // A check is for a person who waits for its report: without Temporal it would not start.
@@ -36,8 +32,7 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       },
       async handle({ caller, params: { webhookId: endpointId }, db }) {
         const id = await startCheck(db, { by: byOf(caller), clientId: caller.clientId, endpointId });
-        const headers = { Location: `${config.baseUrl}/webhook-endpoints/${endpointId}/checks/${id}` };
-        return new Reply({ headers, body: { id } });
+        return created(`${config.baseUrl}/webhook-endpoints/${endpointId}/checks/${id}`, { id });
       },
     }),
     route('GET', '/webhook-endpoints/{webhookId}/checks/{id}', {
@@ -45,7 +40,7 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       summary: 'Read the report of a check',
       description: 'Sandbox only.',
       scope: 'webhooks:read',
-      response: { status: 200, description: 'The report.', schema: receiverCheckView },
+      returns: receiverCheckView,
       async handle({ caller, params: { webhookId: endpointId, id }, db }) {
         const check = await getCheck(db, { clientId: caller.clientId, endpointId, id });
         return presentCheck(check, caller.scopes.has('webhooks:write'));

@@ -7,7 +7,7 @@ import { getEndpoint } from '../../endpoints/endpoints.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { Reply } from '../response.js';
+import { created } from '../response.js';
 import { routesOf } from '../route.js';
 import { presentRecovery, recovered, recoverRequest, recoveryView } from '../schemas/recovery.js';
 
@@ -25,12 +25,8 @@ export function recoveryRoutes({ config }: AppDependencies) {
       description: `Restarts every failed or cancelled delivery of events created in [\`since\`, \`until\`), at a bounded rate. With \`include_missing\`, events in the range that have no delivery for this endpoint get one too. One recovery can run for an endpoint. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}; ${describeLimit(LIMITS.recoveries)}. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.`,
       scope: 'webhooks:write',
       body: recoverRequest,
-      response: {
-        status: 202,
-        description: 'The recovery has started.',
-        schema: recovered,
-        headers: { Location: 'The URL of the recovery; absent if there is nothing to recover.' },
-      },
+      status: 202,
+      returns: recovered,
       refusals: [
         'endpoint_not_active',
         'cancellation_in_progress',
@@ -46,7 +42,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
         const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
         const body = await recoverEndpoint(db, request);
         const url = `${config.baseUrl}/webhook-endpoints/${endpointId}/recoveries/${body.id}`;
-        return new Reply({ headers: body.id === null ? {} : { Location: url }, body });
+        return body.id === null ? body : created(url, body);
       },
     }),
     route('GET', '/webhook-endpoints/{webhookId}/recoveries', {
@@ -54,7 +50,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
       summary: "List an endpoint's recoveries",
       scope: 'webhooks:read',
       query: filters,
-      response: recoveries,
+      returns: recoveries,
       async handle(request) {
         const { caller, params, query, db } = request;
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
@@ -65,7 +61,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
       operationId: 'getRecovery',
       summary: 'Read a recovery and its progress',
       scope: 'webhooks:read',
-      response: { status: 200, description: 'The recovery.', schema: recoveryView },
+      returns: recoveryView,
       async handle({ caller: { clientId }, params: { webhookId, id }, db }) {
         const { id: endpointId } = await getEndpoint(db, clientId, webhookId);
         return presentRecovery(await getRecovery(db, { endpointId, id }));
@@ -76,7 +72,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
       summary: 'Cancel a recovery',
       description: 'The recovery queues nothing more. Deliveries that it has queued continue.',
       scope: 'webhooks:write',
-      response: { status: 200, description: 'The cancelled recovery.', schema: recoveryView },
+      returns: recoveryView,
       refusals: ['recovery_ended'],
       isAudited: true,
       async handle({ caller, params: { webhookId, id }, db }) {

@@ -9,7 +9,7 @@ import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { Reply } from '../response.js';
+import { created } from '../response.js';
 import { type Incoming, routesOf } from '../route.js';
 import { madeWithin, text } from '../schemas/fields.js';
 import {
@@ -55,18 +55,13 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
       scope: 'transfers:write',
       body: newTransfer,
-      response: {
-        status: 201,
-        description: 'The created transfer.',
-        schema: transferView,
-        headers: { Location: 'The URL of the transfer.' },
-      },
+      status: 201,
+      returns: transferView,
       refusals:
         config.environment === 'sandbox' ? ['unknown_sandbox_account', 'sandbox_limit_reached'] : ['sandbox_account'],
       async handle({ caller, body, db }) {
         const transfer = await createTransfer(db, config, { ...body, clientId: caller.clientId });
-        const headers = { Location: `${config.baseUrl}/transfers/${transfer.id}` };
-        return new Reply({ headers, body: presentTransfer(transfer) });
+        return created(`${config.baseUrl}/transfers/${transfer.id}`, presentTransfer(transfer));
       },
     }),
     route('GET', '/transfers', {
@@ -74,7 +69,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       summary: 'List transfers',
       scope: 'transfers:read',
       query: filters,
-      response: transfers,
+      returns: transfers,
       async handle(request) {
         const { caller, query, db } = request;
         const { status, reference } = query;
@@ -88,7 +83,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'getTransfer',
       summary: 'Read a transfer',
       scope: 'transfers:read',
-      response: { status: 200, description: 'The transfer with its status history.', schema: transferWithHistoryView },
+      returns: transferWithHistoryView,
       handle: async ({ caller, params, db }) =>
         presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)),
     }),
@@ -99,7 +94,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       scope: 'transfers:write',
       isAudited: true,
       sharesStatement: true,
-      response: { status: 200, description: 'The cancelled transfer.', schema: transferView },
+      returns: transferView,
       refusals: ['invalid_transition'],
       async handle({ caller, params: { id: transferId }, db }) {
         const request = { ...CANCELLATION, transferId, clientId: caller.clientId, by: byOf(caller) };
@@ -109,7 +104,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
   ];
 }
 
-const operatorTransfers = pageView('OperatorTransferPage', operatorTransferView, 'A page of the list.');
+const operatorTransfers = pageView('OperatorTransferPage', operatorTransferView);
 const operatorCursors = idCursor("the operator's transfers");
 
 const operatorFilters = z.strictObject({
@@ -137,7 +132,7 @@ export function operatorTransferRoutes() {
       description:
         '`status=CREATED&order=oldest` is the work list of a payment rail. Read its first page again in each round, without a cursor, and claim a transfer by changing its status to `PROCESSING`: of two workers, one gets 409.',
       query: operatorFilters,
-      response: operatorTransfers,
+      returns: operatorTransfers,
       async handle(request) {
         const { query, db } = request;
         const { status, reference, order, client_id: clientId = null } = query;
@@ -151,11 +146,7 @@ export function operatorTransferRoutes() {
       ...OPERATOR,
       operationId: 'getOperatorTransfer',
       summary: "Read any client's transfer",
-      response: {
-        status: 200,
-        description: 'The transfer with its status history and its client.',
-        schema: operatorTransferWithHistoryView,
-      },
+      returns: operatorTransferWithHistoryView,
       handle: async ({ params, db }) => presentOperatorTransferWithHistory(await getTransfer(db, null, params.id)),
     }),
   ];
@@ -169,11 +160,7 @@ export function statusRoutes({ config, handover }: AppDependencies) {
   const shared = {
     body: statusChange,
     sharesStatement: true,
-    response: {
-      status: 200,
-      description: 'The status is changed and its event is queued for delivery.',
-      schema: transferView,
-    },
+    returns: transferView,
     refusals: ['invalid_transition'],
   } as const;
   const change = async ({ params, body, db }: StatusRequest, whose: { clientId?: string; by?: By }) => {

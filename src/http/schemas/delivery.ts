@@ -21,7 +21,7 @@ function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
 }
 
 /** The event as its receiver gets it (spec §2, Webhook event). */
-const delivered = view('DeliveredEvent', {
+export const deliveredEvent = view('DeliveredEvent', {
   id: uuid.meta({ description: 'Unique per event: use it to discard duplicates.' }),
   version: z
     .string()
@@ -41,16 +41,14 @@ const count = z.int().nonnegative();
 
 const counts = view('DeliveryCounts', { pending: count, succeeded: count, failed: count, cancelled: count });
 
-export const eventView = z
-  .intersection(
-    delivered,
-    z.object({ deliveries: counts.meta({ description: 'Number of deliveries in each status.' }) }),
-  )
-  .register(components, { id: 'Event' });
+export const eventView = view('Event', {
+  ...deliveredEvent.shape,
+  deliveries: counts.meta({ description: 'Number of deliveries in each status.' }),
+});
 
 /** The event's fields as delivered, parsed from the text that is sent. */
 export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof eventView> {
-  return { ...(JSON.parse(body) as z.output<typeof delivered>), deliveries };
+  return { ...(JSON.parse(body) as z.output<typeof deliveredEvent>), deliveries };
 }
 
 const deliveryStatus = z
@@ -65,7 +63,7 @@ const deliveryStatus = z
 
 /** The fields of an attempt that lists also show. */
 const summary = {
-  number: z.int().positive(),
+  number: z.int().min(1),
   trigger: z.enum(TRIGGERS),
   started_at: time,
   duration_ms: z.int().nonnegative(),
@@ -108,12 +106,12 @@ const delivery = z.object({
   }),
   created_at: time,
   finished_at: time.nullable(),
-  event_type: delivered.shape.type,
+  event_type: deliveredEvent.shape.type,
   transfer_id: uuid,
   transfer_status: transferStatus.meta({ description: 'The status that the event reports.' }),
 });
 
-const plannedAttempt = view('PlannedAttempt', { number: z.int().positive(), at: time });
+const plannedAttempt = view('PlannedAttempt', { number: z.int().min(1), at: time });
 
 /** A delivery in lists, and as the response of a retry. */
 export const deliveryView = view('Delivery', {

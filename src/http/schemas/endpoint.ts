@@ -115,7 +115,7 @@ export const endpointHealthView = view('WebhookEndpointHealth', {
   last_success_at: time.nullable(),
   last_failure_at: time.nullable().meta({ description: 'The latest failed attempt of the last 48 hours.' }),
   last_error: z.nullable(z.enum(ATTEMPT_ERRORS)).meta({ description: 'Of the latest failure.', examples: [null] }),
-  last_response_status: z.nullable(z.int()).meta({
+  last_response_status: z.nullable(z.int().min(100).max(999)).meta({
     description: 'Of the latest failure; null if there was no response.',
     examples: [null],
   }),

@@ -22,7 +22,9 @@ const checkCase = view('ReceiverCheckCase', {
   expected: z
     .enum(['2xx', 'refused'])
     .meta({ description: '`refused`: any response that is not 2xx.', examples: ['refused'] }),
-  response_status: z.nullable(z.int()).meta({ description: 'Null if there was no response.', examples: [204] }),
+  response_status: z
+    .nullable(z.int().min(100).max(999))
+    .meta({ description: 'Null if there was no response.', examples: [204] }),
   error: z
     .nullable(z.enum(ATTEMPT_ERRORS))
     .meta({ description: 'As in an attempt of a delivery; null for a 2xx.', examples: [null] }),

@@ -49,7 +49,7 @@ describe('/docs', () => {
 
   it.each(['sandbox', 'production'] as const)('has an explorer that sends requests in the sandbox only: %s', (name) => {
     const urls = { baseUrl: 'https://api.test', authUrl: 'https://api.test' };
-    const script = explorerScript(document, { environment: name, ...urls, retryDelays: [] });
+    const script = explorerScript(document, { environment: name, ...urls });
     const [, json = ''] = /SwaggerUIBundle\({\s*\.\.\.(.*),\n/.exec(script) ?? [];
     const { persistAuthorization, supportedSubmitMethods } = JSON.parse(json);
     expect([persistAuthorization, supportedSubmitMethods.length > 0]).toEqual([false, name === 'sandbox']);

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 820b9022a3a755f8dcf037078cf7840c6050f80c6d78a4513a45d8432289934d
+// Document: a0a353f217fcb39c2b12a12c8df815328e7ebc2aeed76ef84599a85ac2fc6757
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -240,7 +240,21 @@ export interface components {
       to: string | null;
       reason: "owner" | "operator" | "gone" | "failing";
     };
-    Event: components["schemas"]["DeliveredEvent"] & {
+    Event: {
+      /**
+       * Format: uuid
+       * Unique per event: use it to discard duplicates.
+       */
+      id: string;
+      /**
+       * Format: date
+       * The version of the event format.
+       */
+      version: string;
+      type: string;
+      data: components["schemas"]["TransferStatusChangedData"];
+      /** UTC, with fractional seconds and no zone designator. */
+      created_at: string;
       /** Number of deliveries in each status. */
       deliveries: components["schemas"]["DeliveryCounts"];
     };
@@ -260,7 +274,9 @@ export interface components {
       client_secret: string;
     };
     JwkSet: {
-      keys: Record<string, never>[];
+      keys: {
+        [key: string]: unknown;
+      }[];
     };
     LastAttempt: {
       /** Format: int64 */
@@ -442,10 +458,7 @@ export interface components {
        * `refused`: any response that is not 2xx.
        */
       expected: "2xx" | "refused";
-      /**
-       * Format: int64
-       * Null if there was no response.
-       */
+      /** Null if there was no response. */
       response_status: number | null;
       /**
        * As in an attempt of a delivery; null for a 2xx.
@@ -735,10 +748,7 @@ export interface components {
        * @enum {string|null}
        */
       last_error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
-      /**
-       * Format: int64
-       * Of the latest failure; null if there was no response.
-       */
+      /** Of the latest failure; null if there was no response. */
       last_response_status: number | null;
       /**
        * Format: date-time
@@ -814,90 +824,6 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-  requestToken: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        "application/json": components["schemas"]["TokenRequest"];
-      };
-    };
-    responses: {
-      /** A token. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["Token"];
-        };
-      };
-    };
-  };
-  getJwks: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** A JWK set. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["JwkSet"];
-        };
-      };
-    };
-  };
-  getAuthorizationServer: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** The metadata. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["AuthorizationServer"];
-        };
-      };
-    };
-  };
-  getOpenIdConfiguration: {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** The metadata. */
-      200: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/json": components["schemas"]["AuthorizationServer"];
-        };
-      };
-    };
-  };
   getHealth: {
     parameters: {
       query?: never;
@@ -907,7 +833,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The process is alive. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -927,7 +853,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The process can serve requests. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -947,7 +873,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The metadata, the same for every caller. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -967,7 +893,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The OpenAPI 3.1 document. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -987,7 +913,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The page. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1007,7 +933,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The page. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1027,13 +953,97 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** Signed deliveries and forgeries, each with the expected result. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
         };
         content: {
           "application/json": Record<string, never>;
+        };
+      };
+    };
+  };
+  requestToken: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["TokenRequest"];
+      };
+    };
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Token"];
+        };
+      };
+    };
+  };
+  getJwks: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["JwkSet"];
+        };
+      };
+    };
+  };
+  getAuthorizationServer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["AuthorizationServer"];
+        };
+      };
+    };
+  };
+  getOpenIdConfiguration: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["AuthorizationServer"];
         };
       };
     };
@@ -1052,7 +1062,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1076,7 +1086,7 @@ export interface operations {
       };
     };
     responses: {
-      /** Registered. */
+      /** Created */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1098,7 +1108,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The endpoint. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1124,7 +1134,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The updated endpoint. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1146,7 +1156,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** Deleted. */
+      /** No Content */
       204: {
         headers: {
           [name: string]: unknown;
@@ -1170,7 +1180,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The changed endpoint. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1192,7 +1202,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The health of the endpoint. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1219,7 +1229,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The statement. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1251,7 +1261,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1275,7 +1285,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The created transfer. */
+      /** Created */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1297,7 +1307,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The transfer with its status history. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1319,7 +1329,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The cancelled transfer. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1356,7 +1366,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1378,7 +1388,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The event as delivered, with the number of its deliveries in each status. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1406,7 +1416,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1434,7 +1444,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1467,7 +1477,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1489,7 +1499,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The delivery with its latest attempts and its planned attempts. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1516,7 +1526,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1538,7 +1548,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The retry is queued. The body is the delivery in its current state. */
+      /** Accepted */
       202: {
         headers: {
           [name: string]: unknown;
@@ -1565,7 +1575,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The mistake, and what to change. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1601,7 +1611,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1623,7 +1633,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The transfer with its status history and its client. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1650,7 +1660,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1674,7 +1684,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The client with its first secret, which is shown in this response only. */
+      /** Created */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1696,7 +1706,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The client. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1722,7 +1732,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The client. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1748,7 +1758,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The secret, shown in this response only. */
+      /** Created */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1771,7 +1781,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** Revoked; its tokens end within 5 s. */
+      /** No Content */
       204: {
         headers: {
           [name: string]: unknown;
@@ -1791,7 +1801,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** Revoked; its tokens end within 5 s. */
+      /** No Content */
       204: {
         headers: {
           [name: string]: unknown;
@@ -1815,7 +1825,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The link. It works once, for 5 minutes. */
+      /** Created */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1841,7 +1851,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The status is changed and its event is queued for delivery. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1867,7 +1877,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The status is changed and its event is queued for delivery. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1891,7 +1901,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The link. It works once, for 5 minutes. */
+      /** Created */
       201: {
         headers: {
           [name: string]: unknown;
@@ -1917,7 +1927,7 @@ export interface operations {
       };
     };
     responses: {
-      /** The recovery has started. */
+      /** Accepted */
       202: {
         headers: {
           [name: string]: unknown;
@@ -1944,7 +1954,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** A page of the list, newest first. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1967,7 +1977,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The recovery. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -1990,7 +2000,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The cancelled recovery. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -2012,7 +2022,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The check has started. */
+      /** Accepted */
       202: {
         headers: {
           [name: string]: unknown;
@@ -2035,7 +2045,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** The report. */
+      /** OK */
       200: {
         headers: {
           [name: string]: unknown;
@@ -2060,30 +2070,6 @@ export interface Operation {
 }
 
 export const OPERATIONS: Record<keyof operations, Operation> = {
-  "requestToken": {
-    "method": "POST",
-    "path": "/oauth/token",
-    "open": true,
-    "auth": true
-  },
-  "getJwks": {
-    "method": "GET",
-    "path": "/.well-known/jwks.json",
-    "open": true,
-    "auth": true
-  },
-  "getAuthorizationServer": {
-    "method": "GET",
-    "path": "/.well-known/oauth-authorization-server",
-    "open": true,
-    "auth": true
-  },
-  "getOpenIdConfiguration": {
-    "method": "GET",
-    "path": "/.well-known/openid-configuration",
-    "open": true,
-    "auth": true
-  },
   "getHealth": {
     "method": "GET",
     "path": "/healthz",
@@ -2118,6 +2104,30 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "method": "GET",
     "path": "/docs/signature-vectors.json",
     "open": true
+  },
+  "requestToken": {
+    "method": "POST",
+    "path": "/oauth/token",
+    "open": true,
+    "auth": true
+  },
+  "getJwks": {
+    "method": "GET",
+    "path": "/.well-known/jwks.json",
+    "open": true,
+    "auth": true
+  },
+  "getAuthorizationServer": {
+    "method": "GET",
+    "path": "/.well-known/oauth-authorization-server",
+    "open": true,
+    "auth": true
+  },
+  "getOpenIdConfiguration": {
+    "method": "GET",
+    "path": "/.well-known/openid-configuration",
+    "open": true,
+    "auth": true
   },
   "registerWebhookEndpoint": {
     "method": "POST",

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
+import { EXAMPLE_ID } from '../../platform/ids.js';
+import { deliveredEvent, pascalCase } from '../schemas/delivery.js';
+import { components, view } from '../schemas/fields.js';
+import { metaView } from '../schemas/meta.js';
+import { jsonContent, notReadyView, problemResponses, readyView, requestBodyOf } from './schemas.js';
+
+type Json = Record<string, unknown>;
+type Paths = Record<string, Record<string, Json>>;
+
+const healthView = view('Health', { status: z.string().meta({ examples: ['ok'] }) });
+
+// The formats of tokens are those of OAuth, not of this API.
+const tokenRequest = view('TokenRequest', {
+  client_id: z
+    .string()
+    .optional()
+    .meta({ examples: [EXAMPLE_ID] }),
+  client_secret: z
+    .string()
+    .optional()
+    .meta({ writeOnly: true, examples: ['<CLIENT_SECRET>'] }),
+  audience: z
+    .string()
+    .optional()
+    .meta({
+      examples: ['https://api.example.com'],
+      description: 'The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field.',
+    }),
+  grant_type: z.enum(['client_credentials']),
+  scope: z.string().optional().meta({ description: 'Space-separated; default: all scopes of the client.' }),
+});
+const tokenView = view('Token', {
+  access_token: z.string(),
+  token_type: z.enum(['Bearer']),
+  expires_in: z
+    .int()
+    .min(1)
+    .meta({ description: 'The lifetime of the token in seconds.', examples: [3600] }),
+  scope: z.string().meta({ examples: ['transfers:read transfers:write'] }),
+});
+// RFC 6749 §5.2
+const tokenErrorView = view('TokenError', { error: z.string(), error_description: z.string().optional() });
+const jwkSetView = view('JwkSet', { keys: z.array(z.record(z.string(), z.unknown())) });
+// The members that every client needs; the response has more (RFC 8414 §2).
+const authorizationServerView = z
+  .looseObject({ issuer: z.string(), token_endpoint: z.string() })
+  .register(components, { id: 'AuthorizationServer' });
+
+/** The paths that need no token: health, metadata, this documentation, and the token endpoint with its discovery. */
+export function openPaths(authUrl: string): Paths {
+  const shared = { tags: ['Tokens'], servers: [{ url: authUrl, description: 'The host of the token endpoint' }] };
+  const discovery = (operationId: string, summary: string, schema: z.ZodType) =>
+    get(operationId, summary, jsonContent(schema), DOCUMENT, shared);
+  return {
+    '/healthz': get('getHealth', 'Check that the process is alive', jsonContent(healthView)),
+    '/readyz': get('getReadiness', 'Check that the process can serve requests', jsonContent(readyView), {
+      '503': {
+        description: '`unavailable`: `checks` names the dependency that is down.',
+        ...jsonContent(notReadyView, 'application/problem+json'),
+      },
+    }),
+    '/meta': get('getMeta', 'Read the metadata of this environment', jsonContent(metaView), DOCUMENT),
+    '/openapi.json': get('getOpenApi', 'This document', ANY_JSON, DOCUMENT),
+    '/docs': get('getDocs', 'This document as an API explorer', HTML, DOCUMENT),
+    '/docs/guide': get(
+      'getGuide',
+      'The guide for integrators, with the reference and the errors, as a page without script',
+      HTML,
+      DOCUMENT,
+    ),
+    '/docs/signature-vectors.json': get(
+      'getSignatureVectors',
+      'Test vectors for a verifier of `Service-Signature`: signed deliveries and forgeries, with the expected results',
+      ANY_JSON,
+      DOCUMENT,
+    ),
+    '/oauth/token': {
+      post: {
+        operationId: 'requestToken',
+        ...shared,
+        security: [],
+        summary: 'Get an access token',
+        description:
+          'Send JSON or a form (`application/x-www-form-urlencoded`), with the credentials in the body or as HTTP Basic (RFC 6749).',
+        requestBody: requestBodyOf(tokenRequest),
+        responses: {
+          '200': { description: 'OK', ...jsonContent(tokenView) },
+          ...tokenErrors({
+            400: '`invalid_request`, `unsupported_grant_type`, `invalid_scope` or `invalid_target`.',
+            401: '`invalid_client`: the client is unknown or its secret is wrong.',
+            403: "`access_denied`: the request comes from outside the client's networks.",
+            413: '`invalid_request`: the body is larger than 8 KiB.',
+            429: '`temporarily_unavailable`: too many failed authentications from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',
+            503: '`temporarily_unavailable`: a dependency is down.',
+          }),
+        },
+      },
+    },
+    '/.well-known/jwks.json': discovery('getJwks', 'The public keys that verify access tokens (RFC 7517)', jwkSetView),
+    '/.well-known/oauth-authorization-server': discovery(
+      'getAuthorizationServer',
+      'Authorization server metadata (RFC 8414)',
+      authorizationServerView,
+    ),
+    '/.well-known/openid-configuration': discovery(
+      'getOpenIdConfiguration',
+      'The same metadata, with what OpenID clients require, at their path',
+      authorizationServerView,
+    ),
+  };
+}
+
+const HTML = { content: { 'text/html': { schema: { type: 'string' } } } };
+const ANY_JSON = { content: { 'application/json': { schema: { type: 'object' } } } };
+
+/** The further responses of documents, which are limited by address. */
+const DOCUMENT = {
+  '304': { description: 'The document is unchanged: its ETag is the one in `If-None-Match`.' },
+  ...problemResponses(['rate_limited']),
+};
+
+function get(operationId: string, summary: string, content: Json, others: Json = {}, at: Json = { tags: ['Health'] }) {
+  const codes = ['network_not_allowed', 'internal_error', 'unavailable'] as const;
+  const responses = { '200': { description: 'OK', ...content }, ...problemResponses(codes), ...others };
+  return { get: { operationId, ...at, summary, security: [], responses } };
+}
+
+const tokenErrors = (meanings: Record<number, string>): Json =>
+  Object.fromEntries(
+    Object.entries(meanings).map(([status, description]) => [status, { description, ...jsonContent(tokenErrorView) }]),
+  );
+
+/**
+ * The requests that the service sends to a registered URL (spec §4, Delivery), by event type: callbacks of the
+ * registration. From `webhooks`, openapi-generator makes a Python client that cannot be imported.
+ */
+export const deliveryCallbacks = Object.fromEntries(
+  EVENT_TYPES.map((type) => [type, { '{$request.body#/url}': { post: deliveryOf(type) } }]),
+);
+
+function deliveryOf(type: EventType) {
+  return {
+    operationId: `receive${pascalCase(type)}`,
+    tags: ['Webhook endpoints'],
+    summary: `Sent to your endpoint when ${EVENT_CATALOGUE[type].when}`,
+    description:
+      'Events are delivered at least once, and ordering is not guaranteed: discard duplicates by `id`. Verify `Service-Signature`: compute the HMAC-SHA256 of `t + "." + body` with the endpoint\'s secret, and reject a `t` that differs from your clock by more than 5 minutes. Respond with 2xx within 15 s. A 410 response disables the endpoint.',
+    security: [],
+    parameters: [
+      header('Service-Signature', 't=2026-11-21T10:00:00.123Z,v0=<lowercase hex HMAC-SHA256>'),
+      header('User-Agent', 'Service-Webhooks/1.0'),
+    ],
+    requestBody: { required: true, ...jsonContent(deliveredEvent) },
+    responses: {
+      '2XX': { description: 'Received. After any other response the service retries, as `/meta` says.' },
+      '410': { description: 'The receiver no longer accepts events: the service disables the endpoint.' },
+    },
+  };
+}
+
+function header(name: string, example: string) {
+  return { name, in: 'header', required: true, schema: { type: 'string' }, example };
+}
