@@ -7,8 +7,7 @@ import { Live, PostButton } from '../../components/parts.js';
 import { UntrustedLines } from '../../components/values.js';
 import { isEditor, seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
-import { type Endpoint, endpointForm, endpointPage } from './endpoint.js';
-import { Trouble } from './state.js';
+import { endpointForm, endpointPage } from './endpoint.js';
 
 export type Check = z.output<typeof receiverCheckView>;
 
@@ -29,24 +28,16 @@ const checkPage = endpointPage('check', {
         </p>
         <Live id="check" class="stack" path={`${path}/check`} query={visit.query}>
           {check && <CheckReport check={check} />}
-          {check?.status !== 'running' && (
-            <Start endpoint={endpoint} again={check !== undefined} editor={isEditor(visit)} />
+          {check?.status !== 'running' && isEditor(visit) && (
+            <PostButton action={`${path}/check`} class="primary">
+              Check the receiver
+            </PostButton>
           )}
         </Live>
       </>
     );
   },
 });
-
-function Start({ endpoint, again, editor }: { endpoint: Endpoint; again: boolean; editor: boolean }) {
-  if (!editor) return again ? null : <p class="muted">Your session is view only. An editor starts the check.</p>;
-  if (!endpoint.enabled) return <Trouble endpoint={endpoint} health={undefined} editor />;
-  return (
-    <PostButton action={`${endpointPath(endpoint.webhookId)}/check`} class={again ? undefined : 'primary'}>
-      {again ? 'Check again' : 'Check the receiver'}
-    </PostButton>
-  );
-}
 
 const start = endpointForm('check', checkPage, async ({ operations, params: { webhookId } }) => {
   const { id } = await operations.change<{ id: string }>('checkReceiver', { params: { webhookId } });
@@ -56,19 +47,6 @@ const start = endpointForm('check', checkPage, async ({ operations, params: { we
 export const checkPages = [checkPage, start];
 
 type Case = Check['cases'][number];
-
-/** What each request tests. */
-const MEANINGS: Readonly<Record<CheckCase, string>> = {
-  valid: 'a correct delivery',
-  duplicate: 'the same event again',
-  out_of_order: 'an older event after a newer one',
-  unknown_type: 'an event type that may be added later',
-  unknown_field: 'a field that may be added later',
-  stale_timestamp: 'a correct signature, but six minutes old',
-  wrong_secret: 'signed with another secret',
-  changed_body: 'one byte changed after signing',
-  missing_signature: 'no signature',
-};
 
 /** The nine cases of a check: the expected response, the receiver's, and what to change. */
 export function CheckReport({ check }: { check: Check }) {
@@ -92,10 +70,8 @@ function headline({ status, cases }: Check): string {
   const all = CHECK_CASE_NAMES.length;
   if (status === 'running') return `Running: ${cases.length} of ${all} requests were sent`;
   if (status === 'passed') return `Passed: your receiver handles all ${all} cases correctly`;
-  const conclusive = cases.filter(({ name }) => isConclusive(name, cases));
-  const passed = `${conclusive.filter((one) => one.passed).length} of ${all} cases passed`;
-  const open = cases.length - conclusive.length;
-  return `Failed: ${passed}${open > 0 ? `, and ${open} ${open === 1 ? 'is' : 'are'} inconclusive because your receiver accepts nothing` : ''}`;
+  const passed = cases.filter((one) => one.passed && isConclusive(one.name, cases));
+  return `Failed: ${passed.length} of ${all} cases passed`;
 }
 
 function CaseItem({ name, check }: { name: CheckCase; check: Check }) {
@@ -103,14 +79,12 @@ function CaseItem({ name, check }: { name: CheckCase; check: Check }) {
   return (
     <li class="card stack">
       <div class="row between">
-        <span>
-          <strong class="mono">{name}</strong> <span class="muted">{MEANINGS[name]}</span>
-        </span>
+        <strong class="mono">{name}</strong>
         <Result made={made} check={check} />
       </div>
       <p class="muted">
         Expected: {CHECK_CASES[name] === '2xx' ? 'a 2xx' : 'any other response'}.{' '}
-        {made && `Received: ${responseOf(made)}.`}
+        {made && `Received: ${made.response_status ?? `no response (${made.error})`}.`}
       </p>
       {made?.hint && <p class={made.passed ? undefined : 'bad-text'}>{made.hint}</p>}
       {made?.request && (
@@ -128,8 +102,6 @@ function Result({ made, check: { status, cases } }: { made: Case | undefined; ch
   if (!isConclusive(made.name, cases)) return <span class="badge warn">inconclusive</span>;
   return made.passed ? <span class="badge good">passed</span> : <span class="badge bad">failed</span>;
 }
-
-const responseOf = ({ response_status, error }: Case) => response_status ?? `no response (${error})`;
 
 function requestText({ headers, body }: NonNullable<Case['request']>): string {
   return [...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', body].join('\n');

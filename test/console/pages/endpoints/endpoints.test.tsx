@@ -57,7 +57,7 @@ describe('the report of a check', () => {
       made({ name: 'wrong_secret', expected: 'refused', response_status: 401, error: 'status' }),
     ];
     const html = render(<CheckReport check={check({ status: 'failed', cases })} />);
-    expect(html).toContain('Failed: 0 of 9 cases passed, and 1 is inconclusive because your receiver accepts nothing');
+    expect(html).toContain('Failed: 0 of 9 cases passed');
     expect(html.match(/>inconclusive</g)).toHaveLength(1);
     expect(html).not.toContain('>passed<');
   });
