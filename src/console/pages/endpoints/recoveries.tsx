@@ -9,7 +9,7 @@ import { endpointPage } from './endpoint.js';
 
 export type Recovery = z.output<typeof recoveryView>;
 
-/** The recoveries of an endpoint. The one that runs shows its progress, which a person may watch for an hour. */
+/** The recoveries of an endpoint, with the progress of each. */
 const recoveriesPage = endpointPage('recoveries', {
   points: 3,
   async view({ visit, path }) {
@@ -19,13 +19,9 @@ const recoveriesPage = endpointPage('recoveries', {
       params,
       query: { cursor },
     });
-    const running = data.filter(({ status }) => status === 'running');
     const here = `${path}/recoveries`;
     return (
       <Live id="recoveries" class="stack" path={here} query={query}>
-        {running.map((recovery) => (
-          <Running key={recovery.id} recovery={recovery} path={here} editor={isEditor(visit)} />
-        ))}
         {data.length === 0 ? (
           <Empty title="No recoveries yet">
             <p>
@@ -41,10 +37,24 @@ const recoveriesPage = endpointPage('recoveries', {
             columns={{
               Started: ({ created_at }) => <Time at={created_at} />,
               Status: ({ status }) => <span class={`badge ${TONES[status]}`}>{status}</span>,
-              Queued: (recovery) => progressText(recovery),
+              Queued: ({ started, count, missing }) => (
+                <>
+                  <progress class="progress" aria-label="Queued" max={count + missing} value={started} />
+                  {countText(started)} of {countText(count + missing)}
+                </>
+              ),
               'Events from': ({ since }) => <Time at={since} />,
               'Events until': ({ until }) => <Time at={until} />,
-              Ended: ({ finished_at }) => (finished_at ? <Time at={finished_at} /> : '–'),
+              Ended: ({ id, finished_at }) =>
+                finished_at ? (
+                  <Time at={finished_at} />
+                ) : (
+                  isEditor(visit) && (
+                    <PostButton action={`${here}/${id}/cancel`} class="danger">
+                      Cancel
+                    </PostButton>
+                  )
+                ),
             }}
           />
         )}
@@ -55,37 +65,6 @@ const recoveriesPage = endpointPage('recoveries', {
 });
 
 const TONES = { running: 'warn', completed: 'good', cancelled: 'muted' } as const;
-
-const totalOf = ({ count, missing }: Recovery) => count + missing;
-const progressText = (recovery: Recovery) => `${countText(recovery.started)} of ${countText(totalOf(recovery))}`;
-
-function Running({ recovery, path, editor }: { recovery: Recovery; path: string; editor: boolean }) {
-  const { id, started } = recovery;
-  const total = totalOf(recovery);
-  return (
-    <section class="card stack" aria-labelledby="running">
-      <h2 id="running">Recovery in progress</h2>
-      <progress class="progress" aria-labelledby="running" max={total} value={Math.min(started, total)}>
-        {progressText(recovery)}
-      </progress>
-      <p>
-        <strong>{progressText(recovery)} deliveries are queued.</strong>{' '}
-        <span class="muted">
-          At most 20 a second start, behind new events, and only as fast as your receiver responds.
-        </span>
-      </p>
-      {editor && (
-        <PostButton
-          action={`${path}/${id}/cancel`}
-          class="danger"
-          note={<span class="hint">What is queued continues; the rest can be recovered later.</span>}
-        >
-          Cancel the recovery
-        </PostButton>
-      )}
-    </section>
-  );
-}
 
 const cancel = form({
   path: '/console/endpoints/{webhookId}/recoveries/{id}/cancel',
