@@ -225,10 +225,12 @@ test('a statement has the button of a recovery only where events did not arrive'
   const { id, createdAt } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
   const page = `/console/endpoints/${id}/statement?since=${createdAt.toISOString().slice(0, 16)}`;
   const { text } = await browser.get(page);
-  expect(text).toContain('Not complete yet: 1 delivery is pending');
+  expect(text).toContain('Not complete yet: deliveries are pending');
   expect(text).not.toContain('aria-label="Recover"');
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
-  expect((await browser.get(page)).text).toContain('Recover 1 event');
+  const lost = (await browser.get(page)).text;
+  expect(lost).toContain('Recover 1 event');
+  expect(lost).toMatch(/name="include_missing" checked/);
 });
 
 test('the statement is shown in words, and an error of its window at its field', async () => {
@@ -237,23 +239,23 @@ test('the statement is shown in words, and an error of its window at its field',
   const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
   const { status, text } = await browser.get(`${path}/statement?since=${since}`);
   expect(status).toBe(200);
-  expect(text).toContain('Complete: no event was created in this time range');
+  expect(text).toContain('Complete: this endpoint has received every event');
   expect(text).toContain('This is not final:');
   const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(wrong.status).toBe(422);
   expect(wrong.text).toMatch(/id="error-since"/);
 });
 
-test('a statement that is rejected is shown at its form, and the recovery still includes missing events', async () => {
+test('a statement that is rejected is shown at its form, without a recovery', async () => {
   const { browser } = await editor();
   const path = await register(browser);
   const { status, text } = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(status).toBe(422);
   expect(text).toMatch(/id="error-since"/);
-  expect(text).toMatch(/name="include_missing" checked/);
+  expect(text).not.toContain('aria-label="Recover"');
   const refused = await browser.post(`${path}/recover`, { since: '2019' });
   expect(refused.status).toBe(422);
-  expect(refused.text).not.toMatch(/name="include_missing" checked/);
+  expect(refused.text).toMatch(/id="error-since"/);
   const unreadable = await browser.get(`${path}/statement?since=yesterday`);
   expect(unreadable.status).toBe(422);
   expect(unreadable.text).toMatch(/id="error-since">must be a time such as 2026-11-22 06:14, in UTC/);

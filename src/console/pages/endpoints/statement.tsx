@@ -30,17 +30,13 @@ const statementPage = endpointPage('statement', {
           query: windowOf(fields),
           limitsItself: true,
         });
-    // Missing events are included unless the rejected form left them out; a rejected count says nothing about them.
-    const missing = !refused || refused.fields === query || refused.fields.has('include_missing');
     const editor = isEditor(visit);
+    const lost = statement ? lostOf(statement) : 0;
     return (
       <>
         {!endpoint.enabled && <Trouble endpoint={endpoint} health={health} editor={editor} />}
         <form class="card stack" method="get" action={`${path}/statement`} aria-label="Time range">
-          <p>
-            A statement counts what happened to every event of a time range. It proves whether your system has received
-            everything.
-          </p>
+          <p>A statement counts what happened to every event of a time range.</p>
           <div class="fields">
             <TimeField name="since" label="Since" value={fields.get('since')} required />
             <TimeField name="until" label="Until" value={fields.get('until')} hint="Empty: until now." />
@@ -48,21 +44,20 @@ const statementPage = endpointPage('statement', {
           <button type="submit">Create the statement</button>
         </form>
         {statement && <StatementView statement={statement} />}
-        {endpoint.enabled && editor && !(statement && lostOf(statement) === 0) && (
+        {endpoint.enabled && editor && lost > 0 && (
           <form class="card stack" method="post" action={`${path}/recover`} aria-label="Recover">
             <input type="hidden" name="since" value={fields.get('since') ?? ''} />
             <input type="hidden" name="until" value={fields.get('until') ?? ''} />
             <label class="check">
-              <input type="checkbox" name="include_missing" checked={missing} />
+              <input type="checkbox" name="include_missing" checked />
               <span>
                 Include missing events: those created while this endpoint was disabled, or before it was registered
               </span>
             </label>
-            <Submit>{statement ? `Recover ${countOf(lostOf(statement), 'event', 'events')}` : 'Recover'}</Submit>
+            <Submit>{`Recover ${countOf(lost, 'event', 'events')}`}</Submit>
             <p class="hint">
               Each delivery starts again with all its attempts, at 20 a second, behind new events. Your receiver
-              recognises an event that it already has by its id. An endpoint has one recovery at a time, at most ten an
-              hour; they do not count as manual retries.
+              recognises an event that it already has by its id.
             </p>
           </form>
         )}
@@ -73,66 +68,46 @@ const statementPage = endpointPage('statement', {
 
 /** What happened to the events of a time range at one endpoint: a sentence first, then numbers. */
 function StatementView({ statement }: { statement: Statement }) {
-  const { since, until, events, succeeded, complete, final, disabled_periods, periods_known_since } = statement;
-  const tone = complete ? 'good-text' : lostOf(statement) > 0 ? 'bad-text' : undefined;
+  const { since, until, complete, final, disabled_periods } = statement;
+  const lost = lostOf(statement);
+  const tone = complete ? 'good-text' : lost > 0 ? 'bad-text' : undefined;
+  const number = (name: 'events' | 'succeeded' | 'pending' | 'failed' | 'cancelled' | 'missing', meaning: string) => (
+    <>
+      <strong class="numeric">{countText(statement[name])}</strong> <span class="muted">{meaning}</span>
+    </>
+  );
   return (
     <section class="card stack" aria-label="The statement">
-      <h2 class={tone}>{headline(statement)}</h2>
+      <h2 class={tone}>
+        {complete && 'Complete: this endpoint has received every event'}
+        {!complete && lost === 0 && 'Not complete yet: deliveries are pending'}
+        {lost > 0 && `Not complete: ${countOf(lost, 'event', 'events')} did not arrive`}
+      </h2>
       <p>
-        {countOf(events, 'event was', 'events were')} created from <Time at={since} /> to <Time at={until} />
-        {events > 0 && `; ${countText(succeeded)} of them ${succeeded === 1 ? 'was' : 'were'} delivered`}.{' '}
-        {final
-          ? 'This is final: no more events can be added to this time range.'
-          : 'This is not final: the time range ended less than a minute ago, so an event may still be added.'}
+        Events created from <Time at={since} /> to <Time at={until} />.{' '}
+        {final ? 'This is final.' : 'This is not final: an event may still be added for a minute.'}
       </p>
       <Facts
-        of={Object.fromEntries(
-          Object.entries(NUMBERS).map(([name, meaning]) => [
-            name,
-            <>
-              <strong class="numeric">{countText(statement[name as keyof typeof NUMBERS])}</strong>{' '}
-              <span class="muted">{meaning}</span>
-            </>,
-          ]),
-        )}
-      />
-      <div>
-        <h3>When it was disabled</h3>
-        <ul>
-          {disabled_periods.map(({ from, to, reason }) => (
-            <li key={from}>
+        of={{
+          events: number('events', 'in all'),
+          succeeded: number('succeeded', 'the receiver accepted it'),
+          pending: number('pending', 'its next attempt is planned'),
+          failed: number('failed', 'every attempt failed'),
+          cancelled: number('cancelled', 'the endpoint was disabled'),
+          missing: number('missing', 'created while the endpoint was disabled or not yet registered'),
+          disabled: disabled_periods.map(({ from, to, reason }) => (
+            <div key={from}>
               from <Time at={from} /> {to ? <>to {<Time at={to} />}</> : 'until now'} ({reason})
-            </li>
-          ))}
-        </ul>
-        <p class="muted">
-          {disabled_periods.length === 0 && 'Not in this time range. '}
-          These periods are recorded since <Time at={periods_known_since} />.
-        </p>
-      </div>
+            </div>
+          )),
+        }}
+      />
     </section>
   );
 }
 
 /** The events that did not arrive, which a recovery sends. */
 const lostOf = ({ failed, cancelled, missing }: Statement) => failed + cancelled + missing;
-
-function headline(statement: Statement): string {
-  const { complete, events, pending } = statement;
-  if (events === 0) return 'Complete: no event was created in this time range';
-  if (complete) return 'Complete: this endpoint has received every event';
-  const lost = lostOf(statement);
-  if (lost === 0) return `Not complete yet: ${countOf(pending, 'delivery is pending', 'deliveries are pending')}`;
-  return `Not complete: ${countOf(lost, 'event', 'events')} did not arrive`;
-}
-
-const NUMBERS = {
-  succeeded: 'the receiver accepted it',
-  pending: 'its next attempt is planned',
-  failed: 'every attempt failed; a recovery sends it again',
-  cancelled: 'the endpoint was disabled; a recovery sends it again',
-  missing: 'created while the endpoint was disabled or not yet registered; a recovery with missing events sends it',
-} as const;
 
 const recover = endpointForm('recover', statementPage, async ({ operations, params }, fields) => {
   const body = { ...windowOf(fields), include_missing: fields.has('include_missing') };
