@@ -125,7 +125,7 @@ test('disabling asks on a page that counts what it cancels, and the next page sh
   }
   await browser.post(`${path}/disable`);
   expect(await pending()).toBe('0');
-  expect((await browser.get(`${path}/disable`)).text).toContain('No delivery is pending.');
+  expect((await browser.get(`${path}/disable`)).text).toContain('No pending deliveries will be cancelled.');
 });
 
 test('an endpoint that the operator disabled is not enabled here: 409, and the page says who can enable it', async () => {

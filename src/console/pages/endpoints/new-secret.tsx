@@ -26,7 +26,7 @@ const newSecretPage = endpointPage('new-secret', {
           <p>
             Configure your receiver to accept both secrets first: a delivery is valid if its signature matches either.
           </p>
-          <SecretField label="New secret" />
+          <SecretField />
           <Submit>Register the second endpoint</Submit>
         </form>
       );
