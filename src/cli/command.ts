@@ -5,14 +5,12 @@ import { isId } from '../platform/ids.js';
 import { timeOfParts } from '../platform/iso-time.js';
 import { Refusal } from '../platform/refusal.js';
 import { explain } from '../process/lifecycle.js';
-import { showProgress } from './terminal.js';
-import type { View } from './view.js';
+import type { Columns } from './view.js';
 
-/** The result of a command: `json` for programs (`--json`), `text` for people. */
+/** What a command prints: `json`, for people laid out as text. */
 export interface CommandResult {
-  json: unknown;
-  text: View;
-  /** A line for people on standard error, after the result. */
+  json: object;
+  /** A line on standard error, after the result. */
   note?: string | undefined;
   /** If set, the command prints its result, then this line as an error, and exits with 1. */
   failure?: string | undefined;
@@ -30,14 +28,15 @@ export class Command extends CommanderCommand {
   }
 
   /** Sets the action, adds `--json` and prints the result. Commander calls it with the arguments, options and command. */
-  does<Args extends unknown[]>(action: (...args: Args) => Promise<CommandResult>): void {
+  does<Args extends unknown[]>(action: (...args: Args) => Promise<CommandResult>, columns: Columns = {}): void {
     this.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
       // See bootstrap.ts.
       process.env.PGAPPNAME ??= 'transfer-service cli';
-      const { json, text, note, failure } = await action(...(args as Args)).finally(showProgress());
-      const asked = this.opts<{ json?: true }>().json;
+      const { json, note, failure } = await action(...(args as Args));
+      const printed = JSON.stringify(json, null, 2);
       const { render, screenHere } = await import('./view.js');
-      process.stdout.write(`${asked ? JSON.stringify(json, null, 2) : render(text, screenHere())}\n`);
+      const isJson = this.opts<{ json?: true }>().json;
+      process.stdout.write(`${isJson ? printed : render(JSON.parse(printed), columns, screenHere())}\n`);
       if (note !== undefined) process.stderr.write(`${note}\n`);
       if (failure !== undefined) throw new Error(failure);
     });
@@ -97,21 +96,32 @@ function exitCodeOf(error: CommanderError): number {
   return INVALID_ARGUMENTS;
 }
 
-/** A whole number. @param wrong the error for any other text */
-export function wholeNumber(
-  min: number,
-  max: number,
-  wrong = `Give a number from ${min} to ${max}.`,
-): (text: string) => number {
+/** A whole number. */
+export function wholeNumber({ min, max }: { min: number; max: number }): (text: string) => number {
   return (text) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(number >= min && number <= max)) throw new InvalidArgumentError(wrong);
+    if (!(number >= min && number <= max)) throw new InvalidArgumentError(`Give a number from ${min} to ${max}.`);
     return number;
   };
 }
 
-/** The number of items to list. */
-export const parseLimit = wholeNumber(1, 1_000, 'Give 1 to 1000.');
+/** A limit of one client or endpoint; `default` is that of the deployment. */
+export type Limit = number | 'default';
+
+export function limitWithin(range: { min: number; max: number }): (text: string) => Limit {
+  return (text) => (text === 'default' ? text : wholeNumber(range)(text));
+}
+
+/** As rows have it: null is the limit of the deployment. */
+export const limitOf = (limit: Limit): number | null => (limit === 'default' ? null : limit);
+
+/** A text. @param min characters besides white space */
+export function textOf({ min = 0, max }: { min?: number; max: number }): (text: string) => string {
+  return (text) => {
+    if (text.trim().length >= min && [...text].length <= max) return text;
+    throw new InvalidArgumentError(`Give ${min} to ${max} characters.`);
+  };
+}
 
 /** A duration. @returns ms */
 export function parseTime(text: string): number {
@@ -140,14 +150,5 @@ export function idOf(thing: string): (text: string) => string {
   return (text) => {
     if (!isId(text)) throw new Refusal('not_found', `There is no such ${thing}.`);
     return text.toLowerCase();
-  };
-}
-
-/** One of `values`. @param message the error for any other text */
-export function oneOf<T extends string>(values: readonly T[], message: string): (text: string) => T {
-  return (text) => {
-    const value = values.find((one) => one === text);
-    if (value === undefined) throw new InvalidArgumentError(message);
-    return value;
   };
 }

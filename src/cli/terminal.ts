@@ -11,13 +11,13 @@ export async function confirm(question: string): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   // Ctrl-C and Ctrl-D close the terminal without an answer.
   const closed = once(terminal, 'close').then(() => '');
-  const shown = state;
-  state = null;
   const answer = await Promise.race([terminal.question(`${harmless(question)} Type yes: `), closed]);
-  state = shown;
   terminal.close();
   if (answer.trim() !== 'yes') throw new Error('nothing was changed');
 }
+
+/** ms */
+const READ_INTERVAL = 200;
 
 /**
  * Waits for the work of a worker: reads until there is a result.
@@ -25,6 +25,7 @@ export async function confirm(question: string): Promise<void> {
  * @throws Error of one line, which begins with `late`, if there is none in time
  */
 export async function waitFor<T>(longest: number, late: string, read: () => Promise<T | undefined>): Promise<T> {
+  if (process.stderr.isTTY) process.stderr.write('waiting for a worker …\n');
   const deadline = performance.now() + longest;
   for (;;) {
     const result = await read();
@@ -32,29 +33,4 @@ export async function waitFor<T>(longest: number, late: string, read: () => Prom
     if (performance.now() > deadline) throw new Error(`${late}; check that a worker is running`);
     await sleep(READ_INTERVAL);
   }
-}
-
-/** ms */
-const READ_INTERVAL = 200;
-
-/** ms between two lines of progress. A command that ends earlier prints none. */
-const INTERVAL = 2_000;
-
-/** What the command is doing; null while it waits for an answer. */
-let state: string | null = 'working';
-
-/** Changes what the progress says: `re-encrypted 400 secrets`. */
-export function report(text: string): void {
-  state = text;
-}
-
-/** On a terminal, prints on standard error what the command is doing and for how long. @returns a function that stops it */
-export function showProgress(): () => void {
-  if (!process.stderr.isTTY) return () => {};
-  const startedAt = performance.now();
-  const timer = setInterval(() => {
-    const seconds = Math.round((performance.now() - startedAt) / 1_000);
-    if (state !== null) process.stderr.write(`${state} … ${seconds} s\n`);
-  }, INTERVAL);
-  return () => clearInterval(timer);
 }

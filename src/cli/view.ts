@@ -1,29 +1,9 @@
 import stringWidth from 'string-width';
-import wrapAnsi from 'wrap-ansi';
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
 import { relativeTime } from '../platform/duration.js';
 
-/** The output of a command for people. */
-export type View = string | Table | Fields | readonly View[];
-
-/**
- * The view as text. On a terminal it is laid out for reading. Elsewhere it is made for `grep` and `cut`: each row of a
- * table is one line with cells separated by tabs, exact times, no headers, and nothing that depends on other rows.
- */
-export function render(view: View, screen: Screen | undefined): string {
-  if (typeof view === 'string') return view;
-  if ('fields' in view) return layFields(view.fields, screen);
-  if (!('rows' in view)) return view.map((part) => render(part, screen)).join('\n\n');
-  if (view.rows.length === 0) return view.none;
-  if (screen) return layTable(view, screen);
-  return view.rows
-    .map((row) =>
-      Object.values(row)
-        .map((cell) => cellText(cell, isoTime))
-        .join('\t'),
-    )
-    .join('\n');
-}
+/** What tables show: of a list, these fields of each item; of an object, those of each list in it that is named here. */
+export type Columns = readonly string[] | Readonly<Record<string, readonly string[]>>;
 
 /** The terminal that shows the output. */
 export interface Screen {
@@ -38,132 +18,89 @@ export function screenHere(): Screen | undefined {
   return process.stdout.isTTY ? { width: process.stdout.columns || 80, now: new Date() } : undefined;
 }
 
-/** A value to show; null if there is none. */
-export type Cell = string | number | Date | null;
+type Row = Readonly<Record<string, unknown>>;
 
-/** The cell's text in one line, harmless to a terminal. */
-function cellText(cell: Cell, time: (at: Date) => string): string {
-  if (cell === null) return '';
-  if (cell instanceof Date) return time(cell);
-  return harmless(String(cell));
+/**
+ * JSON for people: a list as a table, an object as fields and tables. Outside a terminal a table is made for `grep` and
+ * `cut`: each row is one line with cells separated by tabs, exact times, no headers, and nothing that depends on other
+ * rows.
+ */
+export function render(json: Row | Row[], columns: Columns, screen: Screen | undefined): string {
+  if (Array.isArray(json)) return layTable(json, columns as readonly string[], screen);
+  const tables = Object.entries(columns).filter(([name]) => String(json[name] ?? '') !== '');
+  const names = Object.keys(json).filter((name) => !tables.some(([table]) => table === name));
+  return [
+    layFields(json, names, screen),
+    ...tables.map(([name, shown]) => `${name}:\n${layTable([json[name]].flat() as Row[], shown, screen)}`),
+  ].join('\n\n');
 }
 
-export const isoTime = (at: Date): string => at.toISOString();
+type Time = (at: string) => string;
 
+/** A value in one line, harmless to a terminal. */
+function cellText(value: unknown, time: Time): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return TIME.test(text) ? time(text) : harmless(text, LONGEST);
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** Characters of a text that are shown, such as the body of a response. `--json` has it whole. */
+const LONGEST = 500;
+
+const exact: Time = (at) => at;
+const shortIn =
+  (now: Date): Time =>
+  (at) =>
+    relativeTime(new Date(at), now);
 /** The distance from now and the time to the second: `in 4 min (2026-11-21T10:04:00Z)`. */
-export function fullTime(time: Date, now: Date): string {
-  return `${relativeTime(time, now)} (${time.toISOString().replace(/\.\d+Z$/, 'Z')})`;
-}
+const fullIn =
+  (now: Date): Time =>
+  (at) =>
+    `${shortIn(now)(at)} (${at.replace(/\.\d+/, '')})`;
 
-type Row = Readonly<Record<string, Cell>>;
-
-/** The named values of one object. */
-export interface Fields {
-  fields: Row;
-}
-
-/** The smallest width of a value: wrapping below it makes a value harder to read. */
-const MIN_WIDTH = 20;
-
-/** One line for each field, with aligned values. Values are wrapped only on a terminal. */
-function layFields(fields: Row, screen: Screen | undefined): string {
-  const entries = Object.entries(fields);
-  const indent = Math.max(...entries.map(([name]) => name.length)) + 2;
-  const time = screen ? (at: Date) => fullTime(at, screen.now) : isoTime;
-  return entries
-    .map(([name, value]) => {
-      const text = cellText(value, time) || '–';
-      const lines = screen ? wrapAnsi(text, Math.max(screen.width - indent, MIN_WIDTH), { hard: true }) : text;
-      return name.padEnd(indent) + lines.replaceAll('\n', `\n${' '.repeat(indent)}`);
-    })
-    .join('\n');
-}
-
-/** Rows with the same names, which head the columns. They may be the rows that `--json` prints. */
-export interface Table {
-  rows: readonly Row[];
-  /** Columns that may wrap on a narrow terminal. Others never do: an id on two lines cannot be copied. */
-  wraps?: readonly string[];
-  /** The text for a table without rows. */
-  none: string;
+/** One line for each field, with aligned values. */
+function layFields(row: Row, names: readonly string[], screen: Screen | undefined): string {
+  const indent = Math.max(...names.map((name) => name.length)) + 2;
+  const time = screen ? fullIn(screen.now) : exact;
+  return names.map((name) => name.padEnd(indent) + (cellText(valueAt(row, name), time) || '–')).join('\n');
 }
 
 /** Spaces between two columns. */
-const GAP = 2;
-/** The smallest width of a wrapped column, unless it contains a longer word with an id. */
-const MIN_COLUMN_WIDTH = 16;
-/** A word with an id, such as `client_id=…`. A URL is no such word. */
-const WITH_ID = /(?<!\S)[^\s/]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^\s/]*(?!\S)/g;
+const GAP = '  ';
+/** The last column may be wider: the terminal wraps it. */
+const MIN_LAST_WIDTH = 20;
 
 /**
- * A table with headers and aligned columns that is at most as wide as the terminal. If wrapping does not make it fit,
- * each row becomes a list of fields.
+ * A table with headers and aligned columns, without those that are empty, if it fits into the terminal with exact times or
+ * with short ones. If it does not, each row is a list of fields.
  */
-function layTable({ rows, wraps = [] }: Table, screen: Screen): string {
-  const used = Object.keys(rows[0] ?? {}).filter((name) => rows.some((row) => (row[name] ?? '') !== ''));
-  const shown = rows.map((row) => Object.fromEntries(used.map((name) => [labelOf(name), row[name] ?? null])));
-  const texts = (time: (at: Date, now: Date) => string) => [
-    used.map((name) => labelOf(name).toUpperCase()),
-    ...shown.map((row) => Object.values(row).map((cell) => cellText(cell, (at) => time(at, screen.now)))),
-  ];
-  const [exact, short] = [texts(fullTime), texts(relativeTime)];
-  const rigid = used.map(() => false);
-  for (const [lines, rules] of [
-    [exact, rigid],
-    [short, rigid],
-    [short, used.map((name) => wraps.includes(name))],
-  ] as const) {
-    const widths = widthsWithin(lines, rules, screen.width);
-    if (widths) return lines.map((line) => layRow(line, widths)).join('\n');
+function layTable(rows: readonly Row[], columns: readonly string[], screen: Screen | undefined): string {
+  const textsOf = (names: readonly string[], time: Time) =>
+    rows.map((row) => names.map((name) => cellText(valueAt(row, name), time)));
+  if (rows.length === 0) return 'none';
+  if (!screen)
+    return textsOf(columns, exact)
+      .map((cells) => cells.join('\t'))
+      .join('\n');
+  const used = columns.filter((name) => rows.some((row) => cellText(valueAt(row, name), exact) !== ''));
+  for (const time of [fullIn(screen.now), shortIn(screen.now)]) {
+    const lines = [used.map((name) => name.replace(/^.*\./, '').toUpperCase()), ...textsOf(used, time)];
+    const widths = used.slice(0, -1).map((_, i) => Math.max(...lines.map((cells) => stringWidth(cells[i] ?? ''))));
+    const before = widths.reduce((sum, width) => sum + width + GAP.length, 0);
+    if (before + MIN_LAST_WIDTH <= screen.width) return lines.map((cells) => alignedTo(widths, cells)).join('\n');
   }
-  return shown.map((row) => layFields(row, screen)).join('\n\n');
+  return rows.map((row) => layFields(row, used, screen)).join('\n\n');
 }
 
-/** `next_attempt_at` as people read it. */
-const labelOf = (name: string) => name.replace(/_(id|at)$/, '').replaceAll('_', ' ');
-
-/** The widths of the columns; undefined if they do not fit into `width`. */
-function widthsWithin(lines: readonly string[][], wraps: readonly boolean[], width: number): number[] | undefined {
-  const widths = wraps.map((_, i) => Math.max(...lines.map((line) => stringWidth(line[i] ?? ''))));
-  const smallest = wraps.map((_, i) => Math.max(MIN_COLUMN_WIDTH, ...lines.map((line) => widthOfIds(line[i] ?? ''))));
-  const available = width - GAP * (wraps.length - 1);
-  while (widths.reduce((sum, one) => sum + one, 0) > available) {
-    const wrapping = widths.map((one, i) => (wraps[i] && one > (smallest[i] ?? 0) ? one : 0));
-    const widest = Math.max(...wrapping);
-    if (widest === 0) return undefined;
-    widths[wrapping.indexOf(widest)] = widest - 1;
-  }
-  return widths;
+/** @param path `last_attempt.error`: the field of an object in the row */
+function valueAt(row: Row, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => (value as Row | null | undefined)?.[name], row);
 }
 
-/** The width of the longest word with an id. */
-function widthOfIds(text: string): number {
-  return Math.max(0, ...(text.match(WITH_ID) ?? []).map((word) => stringWidth(word)));
-}
-
-function layRow(texts: readonly string[], widths: readonly number[]): string {
-  const cells = texts.map((text, i) => wrapAnsi(text, widths[i] ?? 0, { hard: true }).split('\n'));
-  const height = Math.max(...cells.map((lines) => lines.length));
-  return Array.from({ length: height }, (_, y) =>
-    cells
-      .map((lines, i) => pad(lines[y] ?? '', widths[i] ?? 0))
-      .join(' '.repeat(GAP))
-      .trimEnd(),
-  ).join('\n');
-}
-
-function pad(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - stringWidth(text)));
-}
-
-/** The status of an attempt's response (`503`), the error if there was none (`timeout`), or both (`302 redirect`). */
-export function outcomeOf({ responseStatus, error }: { responseStatus: number | null; error: string | null }): string {
-  return [responseStatus, error === 'status' ? null : error].filter((part) => part !== null).join(' ');
-}
-
-/** The rows of a page, and a note if there are more. @param found one row more than `limit`, if there are more */
-export function pageOf<Found extends { id: string }>(found: readonly Found[], limit: number) {
-  const shown = found.slice(0, limit);
-  const more = found.length > shown.length;
-  return { shown, note: more ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined };
+function alignedTo(widths: readonly number[], cells: readonly string[]): string {
+  return cells
+    .map((cell, i) => cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - stringWidth(cell))))
+    .join(GAP)
+    .trimEnd();
 }

@@ -69,19 +69,15 @@ export function onDatabase<Args extends unknown[], Result>(
   };
 }
 
-/** Removes what is older than a setting says. @param what is removed, and `example` a value of the setting */
+/** Removes what is older than a setting says. */
 export const expiring = (
   setting: 'AUDIT_RETENTION' | 'TRANSFER_RETENTION',
-  what: string,
-  example: string,
   expire: (database: Database, by: By, retention: number) => Promise<number>,
 ) =>
   onDatabase(async ({ database, environment, actor }) => {
     const { [setting]: retention } = environment;
-    if (retention === undefined)
-      throw new ConfigError([`${setting}: is not set, so ${what} are kept; give a duration such as ${example}`]);
-    const removed = await expire(database, { actor }, retention);
-    return { json: { removed }, text: `removed: ${removed} ${what}` };
+    if (retention === undefined) throw new ConfigError([`${setting}: is not set; give a duration such as 3650d`]);
+    return { json: { removed: await expire(database, { actor }, retention) } };
   });
 
 /** Names Postgres in the error if Postgres is unreachable. */

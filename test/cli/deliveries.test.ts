@@ -104,7 +104,7 @@ describe('deliveries', () => {
     });
     const { stdout: shown } = await runCommand(['deliveries', 'show', failedId], env);
     expect(shown).toContain(
-      `1\tschedule\t${startedAt.toISOString()}\t503\t12 ms\tThe head is odd.\tdown for the night`,
+      `1\tschedule\t${startedAt.toISOString()}\t12\t503\tstatus\tThe head is odd.\tdown for the night`,
     );
 
     expect(await json('deliveries', 'retry', failedId)).toEqual({ id: failedId, retried: true });
@@ -140,23 +140,18 @@ describe('deliveries', () => {
       const { clientId, deliveries } = await commitEvent(db, { url: 'https://sleepy.example.com/in' });
       const id = deliveries[0]!.deliveryId;
       const nextAttemptAt = new Date(Date.now() + 3_600_000 * 5.9);
-      // Within half a second of it the table says `now`.
-      const createdAt = new Date(Date.now() - 5_000);
-      await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 3, nextAttemptAt, createdAt } });
+      await db.prisma.delivery.update({ where: { id }, data: { attemptCount: 3, nextAttemptAt } });
       const args = ['deliveries', 'list', '--client', clientId];
-      const [header, row] = showOnTerminal(args, env, 130).split('\n');
-      expect(header).toMatch(/^DELIVERY {30}TRANSFER {4}STATUS {3}ATTEMPTS {2}RECEIVER {12}NEXT ATTEMPT {2}CREATED$/);
-      expect(row).toMatch(
-        new RegExp(`^${id}  PROCESSING  pending  3 {9}sleepy\\.example\\.com  in 6 h {8}\\d+ s ago$`),
-      );
+      const [header, row] = showOnTerminal(args, env, 110).split('\n');
+      expect(header).toBe(`ID${' '.repeat(36)}STATUS   ATTEMPT_COUNT  NEXT_ATTEMPT_AT  URL`);
+      expect(row).toBe(`${id}  pending  3              in 6 h           https://sleepy.example.com/in`);
       const { stdout } = await runCommand(args, env);
-      expect(stdout.split('\t').slice(0, 7)).toEqual([
-        ...[id, 'PROCESSING', 'pending', '3', '', 'sleepy.example.com'],
-        nextAttemptAt.toISOString(),
-      ]);
+      expect(stdout).toBe(
+        `${[id, 'pending', '3', nextAttemptAt.toISOString(), '', '', 'https://sleepy.example.com/in'].join('\t')}\n`,
+      );
       const shown = showOnTerminal(['deliveries', 'show', id], env, 130);
-      expect(shown).toContain(`next attempt  in 6 h (${nextAttemptAt.toISOString().slice(0, 19)}Z)\n`);
-      expect(shown).toMatch(/PLANNED +AT, IF EACH ATTEMPT FAILS AT ONCE\n4 +in 6 h/);
+      expect(shown).toContain(`next_attempt_at  in 6 h (${nextAttemptAt.toISOString().slice(0, 19)}Z)\n`);
+      expect(shown).toMatch(/planned_attempts:\nNUMBER +AT\n4 +in 6 h/);
     },
   );
 

@@ -31,7 +31,7 @@ describe('`recoveries`', () => {
     const listed = JSON.parse((await recoveries('list', '--endpoint', webhookId, '--json')).stdout);
     const running = { id, webhookId, client_id: clientId, count: 1, missing: 0, started: 0, status: 'running' };
     expect(listed).toMatchObject([running]);
-    expect((await recoveries('cancel', id)).stdout).toBe(`recovery ${id} is cancelled; it queued 0 of 1\n`);
+    expect((await recoveries('cancel', id)).stdout).toMatch(/^status +cancelled$/m);
     const again = await recoveries('cancel', id);
     expect([again.code, again.stderr]).toEqual([1, 'The recovery is cancelled; there is nothing to cancel.\n']);
     expect(await database.prisma.workflowStart.count({ where: { endpointId: webhookId } })).toBe(0);
@@ -69,9 +69,9 @@ describe('`endpoints recover`', () => {
   });
 
   it('prints the number of recovered deliveries, or that there is nothing to recover', async () => {
-    expect((await recover(webhookId, '--since', '1h')).stdout).toBe('nothing to recover in this range\n');
+    expect((await recover(webhookId, '--since', '1h')).stdout).toMatch(/^id +–\n.*count +0\nmissing +0\n$/s);
     const { stdout } = await recover(webhookId, '--since', '3h');
-    expect(stdout).toMatch(/^recovery started: 1 failed or cancelled deliveries, 0 missing events\nrecovery \S+;/);
+    expect(stdout).toMatch(/^id +\S{36}\n.*count +1\nmissing +0\n$/s);
   });
 
   it('exits with 1 and one line for an unknown endpoint', async () => {

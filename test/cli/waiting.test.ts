@@ -30,7 +30,7 @@ const retry = (...args: string[]) => runCommand(['deliveries', 'retry', delivery
 describe('`deliveries retry --wait`', () => {
   test('exits with 0 if the attempt succeeds and with 1 if it fails', async () => {
     const { code, stdout, stderr } = await retry();
-    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^delivered, attempt 2: 204 in \d+ ms\n$/), '']);
+    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/\nattempt:\n2\tmanual\t\S+Z\t\d+\t204\t/), '']);
     const failed = await retry('--json');
     expect([failed.code, failed.stderr]).toEqual([1, 'the attempt failed: 503\n']);
     const attempt = { number: 3, trigger: 'manual', response_status: 503, error: 'status' };
@@ -49,8 +49,8 @@ describe('`endpoints check`', () => {
     const webhookId = await register();
     const { code, stdout, stderr } = await runCommand(['endpoints', 'check', webhookId], service.env);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toContain('passed: 9 of 9 cases passed');
-    for (const name of CHECK_CASE_NAMES) expect(stdout).toMatch(new RegExp(`^${name}\\tpassed\\t`, 'm'));
+    expect(stdout).toMatch(/^status +passed$/m);
+    for (const name of CHECK_CASE_NAMES) expect(stdout).toMatch(new RegExp(`^${name}\\ttrue\\t`, 'm'));
     const entries = await service.database.prisma.auditEntry.findMany({ where: { action: 'endpoints.check' } });
     expect(entries.map(({ target, actor }) => [target, actor.startsWith('cli:')])).toEqual([[webhookId, true]]);
   });
@@ -73,12 +73,8 @@ describe('`endpoints check`', () => {
   });
 });
 
-onLinux('`deliveries retry --wait` shows progress on a terminal while no worker runs', async () => {
+onLinux('`deliveries retry --wait` says on a terminal that it waits', async () => {
   await service.stopService();
   const args = ['deliveries', 'retry', deliveryId, '--wait'];
-  await untilOnTerminal(
-    args,
-    service.env,
-    /waiting for the attempt … (\d+) s\r\nwaiting for the attempt … (?!\1 )\d+ s\r\n/,
-  );
+  await untilOnTerminal(args, service.env, /waiting for a worker …\r\n/);
 });

@@ -241,9 +241,5 @@ test.each([1, -1])("doctor reports that its machine's clock is %d h off", async 
   const { code, stdout } = await runCli(['doctor', '--json'], off);
   const clocks = JSON.parse(stdout).checks.find(({ check }: { check: string }) => check === 'clocks');
   expect([code, clocks.ok]).toEqual([1, false]);
-  expect(clocks.detail).toMatch(
-    new RegExp(
-      `the clock of this machine is 3(600|599|601) s ${jump > 0 ? 'ahead of' : 'behind'} the clock of Postgres; synchronize both by NTP`,
-    ),
-  );
+  expect(clocks.detail).toMatch(/this machine differ by 3(600|599|601) s; synchronize both by NTP/);
 });

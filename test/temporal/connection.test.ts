@@ -111,7 +111,7 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
     const withRetention = (TEMPORAL_RETENTION: string) => cliEnv({ ...TLS, TEMPORAL_RETENTION });
     await runCommand(['migrate'], withRetention('7d'));
     const { stdout: before } = await runCommand(['doctor'], withRetention('9d'));
-    expect(before).toMatch(/FAIL\s+namespace\s+.*keeps ended workflows for 7d, not 9d/);
+    expect(before).toMatch(/^false\t\tnamespace\t.*keeps ended workflows for 7d, not 9d/m);
     const { stdout } = await runCommand(['migrate'], withRetention('9d'));
     expect(stdout).toContain(`namespace ${namespace} keeps ended workflows for 9d`);
   });
@@ -121,7 +121,7 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
       ['migrate', '--database-only'],
       cliEnv({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
     );
-    expect([code, stdout]).toEqual([0, expect.stringContaining('Temporal was not changed')]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^temporal +\[\]$/m)]);
   });
 });
 
@@ -172,7 +172,7 @@ describe('a connection that cannot be made', () => {
       expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringContaining('wants a client certificate')]]);
     }
     const { stdout } = await runCommand(['doctor'], env);
-    expect(stdout).toMatch(/FAIL\s+Temporal\s+.*wants a client certificate/);
+    expect(stdout).toMatch(/^false\t\tTemporal\t.*wants a client certificate/m);
   });
 
   it('is a line about a server that accepts connections and is silent', async () => {

@@ -3,22 +3,26 @@ import { InvalidArgumentError } from 'commander';
 import { expireAudit, exportEntries, listEntries } from '../../platform/audit.js';
 import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
-import { type Command, idOf, parseLimit, parseSince } from '../command.js';
-import type { Table } from '../view.js';
+import { type Command, idOf, parseSince } from '../command.js';
+import { declareList, type Page } from '../list.js';
 import { expiring, onDatabase } from '../with-database.js';
+
+type Filters = { target?: string; actor?: string; action?: string; since?: number };
 
 /** `audit …`: who changed what. */
 export function declare(audit: Command): void {
-  audit
-    .command('list')
-    .description('list audit entries, newest first')
+  declareList(audit, {
+    about: 'list audit entries, newest first',
+    cursor: '--before, --cursor <id>',
+    columns: ['at', 'actor', 'database_role', 'action', 'target', 'details'],
+    read: (database, { since, ...filters }: Filters & Page) =>
+      listEntries(database, { ...filters, createdAfter: since && since - 1 }),
+    present,
+  })
     .option('--target <id>', 'only entries about this client, endpoint, transfer, delivery or key')
     .option('--actor <actor>', 'only entries of this actor, as the list shows it')
     .option('--action <action>', 'only this action, such as clients.revoke, or a prefix such as clients', parseAction)
-    .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
-    .option('--before <id>', 'only entries older than this one: the next page', idOf('entry'))
-    .option('--limit <n>', 'at most this many entries', parseLimit, 50)
-    .does(list);
+    .option('--since <time>', 'only entries since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince);
 
   audit
     .command('export')
@@ -32,7 +36,7 @@ export function declare(audit: Command): void {
   audit
     .command('expire')
     .description('remove entries older than AUDIT_RETENTION; needs the DATABASE_URL of the owner')
-    .does(expire);
+    .does(expiring('AUDIT_RETENTION', expireAudit));
 }
 
 /** An action or a prefix of one, without characters that have a meaning in a pattern of SQL. */
@@ -41,26 +45,7 @@ function parseAction(text: string): string {
   return text;
 }
 
-interface Options {
-  target?: string;
-  actor?: string;
-  action?: string;
-  since?: number;
-  before?: string;
-  limit: number;
-}
-
-const list = onDatabase(async ({ database }, { since, limit, ...filters }: Options) => {
-  const range = since === undefined ? {} : { createdAfter: since - 1 };
-  const entries = await listEntries(database, { ...filters, ...range, take: limit });
-  return { json: entries.map(present), text: table(entries) };
-});
-
-interface ExportOptions {
-  since?: number;
-  after?: string;
-  follow?: true;
-}
+type ExportOptions = { since?: number; after?: string; follow?: true };
 
 /** `audit export`: one page in memory at a time, as fast as the reader takes it. */
 const exportLines = onDatabase(async ({ database }, { since, after, follow }: ExportOptions) => {
@@ -73,47 +58,10 @@ const exportLines = onDatabase(async ({ database }, { since, after, follow }: Ex
   });
 });
 
-const expire = expiring('AUDIT_RETENTION', 'audit entries', '730d', expireAudit);
-
 async function* linesOf(pages: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
   for await (const page of pages) yield page.map((entry) => `${JSON.stringify(present(entry))}\n`).join('');
 }
 
 function present({ id, at, actor, databaseRole, action, target, details }: AuditEntry) {
   return { id, at: at.toISOString(), actor, database_role: databaseRole, action, target, details };
-}
-
-function table(entries: readonly AuditEntry[]): Table {
-  return {
-    // An audit needs the exact time, also on a terminal.
-    rows: entries.map((entry) => ({
-      at: entry.at.toISOString(),
-      actor: entry.actor,
-      database_role: entry.databaseRole,
-      action: entry.action,
-      target: entry.target,
-      details: summary(entry.details),
-    })),
-    wraps: ['details'],
-    none: 'no entries',
-  };
-}
-
-/** `CREATED → PROCESSING reason="picked up"` */
-function summary(details: AuditEntry['details']): string {
-  const { from, ...rest } = Object(details) as Record<string, unknown>;
-  if (from === undefined) return pairs(rest);
-  const { to, ...others } = rest;
-  return `${word(from)} → ${word(to)} ${pairs(others)}`.trim();
-}
-
-function pairs(values: Record<string, unknown>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name}=${word(value)}`)
-    .join(' ');
-}
-
-function word(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(word).join(', ')}]`;
-  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value);
 }

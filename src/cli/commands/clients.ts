@@ -1,15 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { SCOPES } from '../../auth/caller.js';
-import type { ClientSecretInfo } from '../../auth/clients.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
 import type { Client } from '../../platform/database/generated/client.js';
 import { isNetwork } from '../../platform/networks.js';
 import { ENDPOINT_LIMITS, RATE_LIMITS } from '../../platform/vocabulary.js';
 import { eraseClient } from '../../transfers/erase-client.js';
-import { type Command, parseTime, wholeNumber } from '../command.js';
+import { type Command, type Limit, limitOf, limitWithin, parseTime, textOf } from '../command.js';
 import { canAsk, confirm } from '../terminal.js';
-import type { Fields } from '../view.js';
 import { baseUrlIn, onDatabase } from '../with-database.js';
 
 /** `clients …`: the clients of the API and their secrets. */
@@ -17,7 +15,7 @@ export function declare(clients: Command): void {
   clients
     .command('create')
     .description('create a client and print its credentials; they are shown only once')
-    .requiredOption('--name <name>', 'a display name of 1 to 255 characters', parseName)
+    .requiredOption('--name <name>', 'a display name of 1 to 255 characters', textOf({ min: 1, max: 255 }))
     .option('--scope <scopes>', `separated by spaces, from: ${SCOPES.join(' ')} (default: the first four)`, parseScopes)
     .option(
       '--allow <cidr>',
@@ -26,9 +24,15 @@ export function declare(clients: Command): void {
     )
     .does(create);
 
-  clients.command('list').description('list all clients, including revoked clients').does(list);
+  clients
+    .command('list')
+    .description('list all clients, including revoked clients')
+    .does(list, ['client_id', 'name', 'created_at', 'revoked_at', 'scopes']);
 
-  clients.command('show <client_id>').description('show a client and the ids of its secrets').does(show);
+  clients
+    .command('show <client_id>')
+    .description('show a client and the ids of its secrets')
+    .does(show, { secrets: ['secret_id', 'created_at', 'expires_at', 'revoked_at'] });
 
   clients
     .command('rotate-secret <client_id>')
@@ -63,12 +67,12 @@ export function declare(clients: Command): void {
     .option(
       '--rate <n>',
       `requests a second, ${RATE_LIMITS.min} to ${RATE_LIMITS.max}, or default`,
-      limitOf(RATE_LIMITS),
+      limitWithin(RATE_LIMITS),
     )
     .option(
       '--endpoints <n>',
       `webhook endpoints, ${ENDPOINT_LIMITS.min} to ${ENDPOINT_LIMITS.max}, or default`,
-      limitOf(ENDPOINT_LIMITS),
+      limitWithin(ENDPOINT_LIMITS),
     )
     .does(setLimits);
 
@@ -85,16 +89,6 @@ export function declare(clients: Command): void {
     .does(consoleLink);
 }
 
-const limitOf = ({ min, max }: { min: number; max: number }) => {
-  const parse = wholeNumber(min, max, `Give a number from ${min} to ${max}, or default.`);
-  return (text: string) => (text === 'default' ? text : parse(text));
-};
-
-function parseName(text: string): string {
-  if (text.trim() === '' || [...text].length > 255) throw new InvalidArgumentError('Give 1 to 255 characters.');
-  return text;
-}
-
 function parseScopes(text: string): string[] {
   const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
@@ -108,78 +102,54 @@ function parseNetworks(text: string, before: string[] | undefined): string[] {
   return [...(before ?? []), text];
 }
 
-interface NewClientOptions {
-  name: string;
-  scope?: string[];
-  allow?: string[];
-}
-
-interface RotationOptions {
-  /** ms */
-  expireOld?: number;
-  revoke?: string;
-}
-
-const SHOWN_ONCE = 'The secret is shown only once; send it to the client through a secure channel.';
+type NewClientOptions = { name: string; scope?: string[]; allow?: string[] };
+/** `expireOld` in ms. */
+type RotationOptions = { expireOld?: number; revoke?: string };
+type LimitOptions = { rate?: Limit; endpoints?: Limit };
 
 const create = onDatabase(async ({ database, actor }, options: NewClientOptions) => {
   const { name, scope: scopes, allow: networks } = options;
   const { client, clientSecret, secretId } = await auth.createClient(database, actor, { name, scopes, networks });
-  const client_secret = clientSecret.reveal();
-  return {
-    json: { ...presentClient(client), client_secret, secret_id: secretId },
-    text: [{ fields: { client_id: client.id, client_secret } }, SHOWN_ONCE],
-  };
+  return { json: { ...present(client), client_secret: clientSecret.reveal(), secret_id: secretId } };
 });
 
-const list = onDatabase(async ({ database }) => {
-  const found = await auth.listClients(database);
-  return {
-    json: found.map(presentClient),
-    text: { rows: found.map(forPeople), wraps: ['name', 'scopes', 'networks'], none: 'no clients yet' },
-  };
-});
+const list = onDatabase(async ({ database }) => ({ json: (await auth.listClients(database)).map(present) }));
 
 const show = onDatabase(async ({ database }, id: string) => {
   const client = await auth.showClient(database, id);
-  const secrets = client.secrets.map(presentSecret);
-  return {
-    json: { ...presentClient(client), secrets },
-    text: [clientDetails(client), { rows: secrets, none: 'no secrets' }],
-  };
+  const secrets = client.secrets.map((secret) => ({
+    secret_id: secret.id,
+    created_at: secret.createdAt,
+    expires_at: secret.expiresAt,
+    revoked_at: secret.revokedAt,
+  }));
+  return { json: { ...present(client), secrets } };
 });
 
 const rotateSecret = onDatabase(async ({ database, actor }, id: string, options: RotationOptions) => {
   const wanted = { expireOldIn: options.expireOld, revoke: options.revoke };
   const { secretId, clientSecret, revoked } = await auth.rotateSecret(database, actor, id, wanted);
-  const client_secret = clientSecret.reveal();
-  return {
-    json: { client_id: id, client_secret, secret_id: secretId, revoked },
-    text: [{ fields: { client_secret } }, SHOWN_ONCE, ...revoked.map((secret) => `secret ${secret} revoked`)],
-  };
+  return { json: { client_id: id, client_secret: clientSecret.reveal(), secret_id: secretId, revoked } };
 });
 
-const revoke = onDatabase(async ({ database, actor }, id: string) =>
-  resultOf(await auth.revokeClient(database, actor, id)),
-);
+const revoke = onDatabase(async ({ database, actor }, id: string) => ({
+  json: present(await auth.revokeClient(database, actor, id)),
+}));
 
 const revokeSecret = onDatabase(async ({ database, actor }, id: string, secretId: string) => {
   await auth.revokeSecret(database, actor, id, secretId);
-  return { json: { client_id: id, secret_id: secretId, revoked: true }, text: `secret ${secretId} revoked` };
+  return { json: { client_id: id, secret_id: secretId, revoked: true } };
 });
 
-const allow = onDatabase(async ({ database, actor }, id: string, networks: string[] | undefined) =>
-  resultOf(await auth.changeClient(database, actor, id, { networks: networks ?? [] })),
-);
+const allow = onDatabase(async ({ database, actor }, id: string, networks: string[] = []) => ({
+  json: present(await auth.changeClient(database, actor, id, { networks })),
+}));
 
-/** `default`: the value of the deployment. */
-type Own = number | 'default';
-const limitFrom = (own: Own | undefined) => (own === 'default' ? null : own);
-
-const setLimits = onDatabase(async ({ database, actor }, id: string, options: { rate?: Own; endpoints?: Own }) => {
-  if (options.rate === undefined && options.endpoints === undefined) throw new Error('give --rate or --endpoints');
-  const limits = { rateLimit: limitFrom(options.rate), maxEndpoints: limitFrom(options.endpoints) };
-  return resultOf(await auth.changeClient(database, actor, id, limits));
+const setLimits = onDatabase(async ({ database, actor }, id: string, options: LimitOptions) => {
+  const { rate, endpoints } = options;
+  if (rate === undefined && endpoints === undefined) throw new Error('give --rate or --endpoints');
+  const limits = { rateLimit: rate && limitOf(rate), maxEndpoints: endpoints && limitOf(endpoints) };
+  return { json: present(await auth.changeClient(database, actor, id, limits)) };
 });
 
 const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
@@ -187,24 +157,17 @@ const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?
   if (!yes && !canAsk()) throw new Error('this cannot be undone; give --yes if there is no terminal to ask on');
   if (!yes) await confirm(`Erase the names and accounts of the client ${name} permanently?`);
   const { transfers, endpoints } = await eraseClient(database, { actor }, id);
-  return {
-    json: { client_id: id, transfers, endpoints },
-    text: `erased: ${transfers} transfers, ${endpoints} endpoints`,
-  };
+  return { json: { client_id: id, transfers, endpoints } };
 });
 
 const consoleLink = onDatabase(async (context, clientId: string, { viewer }: { viewer?: true }) => {
   const { database, environment, actor } = context;
   const role = viewer ? 'viewer' : 'editor';
   const { url, expiresAt } = await makeOperatorLink(database, actor, baseUrlIn(environment), clientId, role);
-  const link = { url, expires_at: expiresAt };
-  return {
-    json: link,
-    text: [{ fields: link }, 'The link works once; send it to one person of the client through a secure channel.'],
-  };
+  return { json: { url, expires_at: expiresAt } };
 });
 
-function presentClient({ id, name, scopes, networks, createdAt, revokedAt, erasedAt, ...limits }: Client) {
+function present({ id, name, scopes, networks, createdAt, revokedAt, erasedAt, ...limits }: Client) {
   return {
     client_id: id,
     name,
@@ -215,21 +178,5 @@ function presentClient({ id, name, scopes, networks, createdAt, revokedAt, erase
     created_at: createdAt,
     revoked_at: revokedAt,
     erased_at: erasedAt,
-  };
-}
-
-function presentSecret({ id, createdAt, expiresAt, revokedAt }: ClientSecretInfo) {
-  return { secret_id: id, created_at: createdAt, expires_at: expiresAt, revoked_at: revokedAt };
-}
-
-const clientDetails = (client: Client): Fields => ({ fields: forPeople(client) });
-
-const resultOf = (client: Client) => ({ json: presentClient(client), text: clientDetails(client) });
-
-function forPeople(client: Client) {
-  return {
-    ...presentClient(client),
-    scopes: client.scopes.join(' '),
-    networks: client.networks.join(', ') || 'anywhere',
   };
 }

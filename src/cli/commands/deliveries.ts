@@ -1,8 +1,7 @@
-import { InvalidArgumentError } from 'commander';
+import { Option } from 'commander';
 import { DIGEST_EXPLANATIONS } from '../../../clients/typescript/src/explain.js';
 import { showClient } from '../../auth/clients.js';
 import { explainAttempt } from '../../checks/explain-signature.js';
-import { eventTitle } from '../../delivery/event-catalogue.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import { retryDelivery } from '../../delivery/retry.js';
 import { presentAttempt, presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
@@ -10,53 +9,61 @@ import type { Handle } from '../../platform/database/database.js';
 import type { Attempt } from '../../platform/database/generated/client.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
-import {
-  type DeliveryRecord,
-  type DeliveryWithAttempts,
-  getDeliveryWithAttempts,
-  listAttempts,
-  listDeliveries,
-} from '../../reports/read-deliveries.js';
-import { type Command, idOf, oneOf, parseLimit, parseSince, wholeNumber } from '../command.js';
-import { report, waitFor } from '../terminal.js';
-import { outcomeOf, pageOf, type Table, type View } from '../view.js';
+import { getDeliveryWithAttempts, listAttempts, listDeliveries } from '../../reports/read-deliveries.js';
+import { type Command, idOf, parseSince, textOf, wholeNumber } from '../command.js';
+import { declareList, type Page } from '../list.js';
+import { waitFor } from '../terminal.js';
 import { masterKeysOf, onDatabase, requireTemporalStarted } from '../with-database.js';
 
-const STATUSES = Object.values(DeliveryStatus);
+const OF_ATTEMPT = [
+  'number',
+  'trigger',
+  'started_at',
+  'duration_ms',
+  'response_status',
+  'error',
+  'detail',
+  'response_body',
+];
 
 /** `deliveries …`: deliveries of all clients, their attempts and retries. */
 export function declare(deliveries: Command): void {
   const ofOne = (name: string) => deliveries.command(name).argument('<delivery_id>', '', idOf('delivery'));
 
-  deliveries
-    .command('list')
-    .description('list the deliveries of all clients, newest first')
-    .option('--status <status>', STATUSES.join(' | '), oneOf(STATUSES, `Give one of ${STATUSES.join(', ')}.`))
+  declareList(deliveries, {
+    about: 'list the deliveries of all clients, newest first',
+    columns: [
+      ...['id', 'status', 'attempt_count', 'next_attempt_at'],
+      ...['last_attempt.response_status', 'last_attempt.error', 'url'],
+    ],
+    async read(database, { client, endpoint, event, transfer, since, ...filters }: ListOptions & Page) {
+      // A mistyped id is an error; an empty list means that the client has no such deliveries.
+      if (client !== undefined) await showClient(database, client);
+      const of = { endpointId: endpoint, eventId: event, transferId: transfer };
+      return listDeliveries(database, client ?? null, { ...filters, ...of, createdAfter: since && since - 1 });
+    },
+    present: (delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId }),
+  })
+    .addOption(new Option('--status <status>').choices(Object.values(DeliveryStatus)))
     .option('--client <client_id>', 'only deliveries of this client', idOf('client'))
     .option('--endpoint <webhookId>', 'only deliveries to this endpoint', idOf('webhook endpoint'))
     .option('--event <event_id>', 'only deliveries of this event', idOf('event'))
     .option('--transfer <transfer_id>', "only deliveries of this transfer's events", idOf('transfer'))
-    .option('--since <time>', 'only deliveries created since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince)
-    .option('--limit <n>', 'at most this many deliveries', parseLimit, 50)
-    .option('--cursor <delivery_id>', 'the last delivery of the previous page', idOf('delivery'))
-    .does(list);
+    .option('--since <time>', 'only deliveries created since then: 2h (ago), or 2026-11-21T10:00:00Z', parseSince);
 
   ofOne('show')
     .description(`show a delivery with its latest ${SHOWN_ATTEMPTS} attempts and its planned ones`)
-    .does(show);
+    .does(show, { attempts: OF_ATTEMPT, planned_attempts: ['number', 'at'] });
 
   ofOne('retry')
     .option('--wait', 'wait up to 60 s for the attempt; exits with 1 if it fails')
     .description('make one more attempt now; a failure changes neither the status nor the planned attempts')
-    .does(retry);
+    .does(retry, { attempt: OF_ATTEMPT });
 
   ofOne('explain')
-    .requiredOption(
-      '--attempt <n>',
-      'the number of the attempt',
-      wholeNumber(1, 999_999_999, 'Give the number of an attempt, such as 1.'),
-    )
-    .requiredOption('--v0 <digest>', 'the digest that the receiver computed', parseDigest)
+    .requiredOption('--attempt <n>', 'the number of the attempt', wholeNumber({ min: 1, max: 999_999_999 }))
+    // The API's route accepts as much.
+    .requiredOption('--v0 <digest>', 'the digest that the receiver computed', textOf({ max: 512 }))
     .description('find out why a receiver computed a different signature')
     .does(explain);
 
@@ -68,16 +75,7 @@ export function declare(deliveries: Command): void {
       'the time that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
       parseSince,
     )
-    .does(lost);
-}
-
-/** A longer text is no digest of any kind. */
-const MAX_DIGEST = 512;
-
-/** A digest that a receiver computed: any text that is no longer than the API's route accepts. */
-function parseDigest(text: string): string {
-  if (text.length > MAX_DIGEST) throw new InvalidArgumentError(`Give at most ${MAX_DIGEST} characters.`);
-  return text;
+    .does(lost, ['event_id', 'client_id', 'transfer_id', 'type', 'started_at']);
 }
 
 interface ListOptions {
@@ -87,36 +85,18 @@ interface ListOptions {
   event?: string;
   transfer?: string;
   since?: number;
-  limit: number;
-  cursor?: string;
 }
-
-const list = onDatabase(async ({ database }, options: ListOptions) => {
-  const { status, client, endpoint: endpointId, event: eventId, transfer: transferId, limit, cursor: before } = options;
-  // A mistyped id is an error; an empty list means that the client has no such deliveries.
-  if (client !== undefined) await showClient(database, client);
-  const createdAfter = options.since === undefined ? undefined : options.since - 1;
-  const filters = { status, endpointId, eventId, transferId, createdAfter, before, take: limit + 1 };
-  const { shown, note } = pageOf(await listDeliveries(database, client ?? null, filters), limit);
-  return {
-    json: shown.map((delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId })),
-    text: deliveryTable(shown),
-    note,
-  };
-});
 
 const show = onDatabase(async ({ database }, id: string) => {
   const delivery = await getDeliveryWithAttempts(database, null, id);
-  const json = { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId };
-  return { json, text: deliveryDetails(delivery) };
+  return { json: { ...presentDeliveryWithAttempts(delivery), client_id: delivery.clientId } };
 });
 
 const explain = onDatabase(async (context, deliveryId: string, options: { attempt: number; v0: string }) => {
   const { attempt: number, v0 } = options;
   const masterKeys = masterKeysOf(context.environment);
   const explanation = await explainAttempt(context.database, masterKeys, null, { deliveryId, number }, v0);
-  const detail = DIGEST_EXPLANATIONS[explanation];
-  return { json: { explanation, detail }, text: `${explanation}: ${detail}` };
+  return { json: { explanation, detail: DIGEST_EXPLANATIONS[explanation] } };
 });
 
 const retry = onDatabase(async ({ database, environment, actor }, id: string, { wait }: { wait?: true }) => {
@@ -128,13 +108,12 @@ const retry = onDatabase(async ({ database, environment, actor }, id: string, { 
     return attemptCount;
   });
   await handover.flush();
-  if (!wait) return { json: { id, retried: true }, text: `delivery ${id} is retried now` };
-  const attempt = await nextAttempt(database, id, made);
-  const outcome = `attempt ${attempt.number}: ${outcomeOf(attempt)} in ${attempt.durationMs} ms`;
+  if (!wait) return { json: { id, retried: true } };
+  const attempt = presentAttempt(await nextAttempt(database, id, made));
+  const { error, response_status } = attempt;
   return {
-    json: { id, retried: true, attempt: presentAttempt(attempt) },
-    text: attempt.error === null ? `delivered, ${outcome}` : `not delivered, ${outcome}`,
-    failure: attempt.error === null ? undefined : `the attempt failed: ${outcomeOf(attempt)}`,
+    json: { id, retried: true, attempt },
+    failure: error === null ? undefined : `the attempt failed: ${error === 'status' ? response_status : error}`,
   };
 });
 
@@ -142,8 +121,7 @@ const retry = onDatabase(async ({ database, environment, actor }, id: string, { 
 const LONGEST_WAIT = 60_000;
 
 /** Waits for the first attempt after the first `made`. @throws Error of one line */
-async function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
-  report('waiting for the attempt');
+function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
   return waitFor(LONGEST_WAIT, `no attempt ended within ${LONGEST_WAIT / 1_000} s`, async () => {
     const { attemptCount } = await db.prisma.delivery.findUniqueOrThrow({ where: { id } });
     const [attempt] = attemptCount > made ? await listAttempts(db, id, { before: made + 2, take: 1 }) : [];
@@ -155,70 +133,5 @@ async function nextAttempt(db: Handle, id: string, made: number): Promise<Attemp
 const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
   await requireTemporalStarted();
   const { findLostEvents } = await import('../../delivery/lost-events.js');
-  const found = await findLostEvents(database, environment, since);
-  const rows = found.map((event) => ({ ...event, started_at: new Date(event.started_at) }));
-  return { json: found, text: { rows, none: 'no lost events' } };
+  return { json: await findLostEvents(database, environment, since) };
 });
-
-/** Characters of a response body that are shown; `--json` has the whole stored body. */
-const BODY_SHOWN = 120;
-
-function deliveryTable(deliveries: readonly DeliveryRecord[]): Table {
-  return {
-    rows: deliveries.map((delivery) => ({
-      delivery: delivery.id,
-      transfer: presentDelivery(delivery).transfer_status,
-      status: delivery.status,
-      attempts: delivery.attemptCount,
-      last: delivery.lastAttempt && outcomeOf(delivery.lastAttempt),
-      receiver: new URL(delivery.endpoint.url).host,
-      'next attempt': delivery.nextAttemptAt,
-      reason: delivery.reason,
-      created: delivery.createdAt,
-    })),
-    wraps: ['receiver'],
-    none: 'no deliveries',
-  };
-}
-
-function deliveryDetails(delivery: DeliveryWithAttempts): View {
-  return [
-    {
-      fields: {
-        delivery: delivery.id,
-        status: delivery.status + (delivery.reason ? ` (${delivery.reason})` : ''),
-        client: delivery.clientId,
-        event: delivery.eventId,
-        type: eventTitle(delivery.event.type, delivery.event.body),
-        transfer: delivery.event.transferId,
-        endpoint: delivery.endpointId,
-        url: delivery.endpoint.url,
-        created: delivery.createdAt,
-        attempts: delivery.attemptCount,
-        'next attempt': delivery.nextAttemptAt,
-        finished: delivery.finishedAt,
-      },
-    },
-    {
-      rows: delivery.attempts.map((attempt) => ({
-        attempt: attempt.number,
-        trigger: attempt.trigger,
-        started: attempt.startedAt,
-        response: outcomeOf(attempt),
-        took: `${attempt.durationMs} ms`,
-        detail: attempt.detail,
-        body: shortened(attempt.responseBody),
-      })),
-      wraps: ['detail', 'body'],
-      none: 'no attempts yet',
-    },
-    {
-      rows: delivery.planned.map(({ number, at }) => ({ planned: number, 'at, if each attempt fails at once': at })),
-      none: 'no planned attempts',
-    },
-  ];
-}
-
-function shortened(body: string | null): string | null {
-  return body !== null && body.length > BODY_SHOWN ? `${body.slice(0, BODY_SHOWN)}…` : body;
-}

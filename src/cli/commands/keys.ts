@@ -1,7 +1,6 @@
 import { rotateMasterKey } from '../../auth/master-key.js';
 import { listSigningKeys, revokeSigningKey, rotateSigningKey } from '../../auth/signing-keys.js';
 import type { Command } from '../command.js';
-import { report } from '../terminal.js';
 import { masterKeysOf, onDatabase } from '../with-database.js';
 
 /** `keys …`: the keys that sign tokens and encrypt secrets. */
@@ -9,7 +8,7 @@ export function declare(keys: Command): void {
   keys
     .command('list')
     .description('list the token signing keys, newest first: ids, states and times, never key material')
-    .does(list);
+    .does(list, ['kid', 'state', 'created_at', 'retired_at', 'verifies_until']);
 
   keys
     .command('rotate')
@@ -28,48 +27,38 @@ export function declare(keys: Command): void {
     .does(rotateMaster);
 }
 
-/** Rows that an error names; with a wrong key, no row can be decrypted. */
-const NAMED_ROWS = 3;
-
 const list = onDatabase(async ({ database, environment }) => {
   const keys = await listSigningKeys(database, environment.ACCESS_TOKEN_LIFETIME);
-  const rows = keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
+  const json = keys.map(({ kid, state, createdAt, retiredAt, verifiesUntil }) => ({
     kid,
     state,
     created_at: createdAt,
     retired_at: retiredAt,
     verifies_until: verifiesUntil,
   }));
-  return { json: rows, text: { rows, none: 'no signing keys yet: the first API process makes one' } };
+  return { json };
 });
 
 const rotate = onDatabase(async ({ database, environment, actor }) => {
   const { kid } = await rotateSigningKey(database, actor, masterKeysOf(environment));
-  return { json: { kid }, text: `new signing key ${kid}` };
+  return { json: { kid } };
 });
 
 const revoke = onDatabase(async ({ database, environment, actor }, kid: string) => {
   const { newKid } = await revokeSigningKey(database, actor, masterKeysOf(environment), kid);
-  const replaced = newKid === null ? '' : `; the new signing key is ${newKid}`;
-  return { json: { kid, new_kid: newKid }, text: `revoked signing key ${kid}${replaced}` };
+  return { json: { kid, new_kid: newKid } };
 });
+
+/** Rows that an error names; with a wrong key, no row can be decrypted. */
+const NAMED_ROWS = 3;
 
 const rotateMaster = onDatabase(async ({ database, environment, actor }) => {
-  const rotation = await rotateMasterKey(database, actor, masterKeysOf(environment), (sealed) =>
-    report(`re-encrypted ${sealed} secrets and keys`),
-  );
-  if (rotation.unreadable.length > 0) {
-    throw new Error(`neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${someOf(rotation.unreadable)}`);
+  const { endpoints, signingKeys, unreadable } = await rotateMasterKey(database, actor, masterKeysOf(environment));
+  if (unreadable.length > 0) {
+    const first = unreadable.slice(0, NAMED_ROWS).join(', ');
+    throw new Error(
+      `neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${unreadable.length} rows, of which the first are: ${first}`,
+    );
   }
-  return {
-    json: { endpoints: rotation.endpoints, signing_keys: rotation.signingKeys },
-    text: `re-encrypted ${rotation.endpoints} endpoint secrets and ${rotation.signingKeys} signing keys`,
-  };
+  return { json: { endpoints, signing_keys: signingKeys } };
 });
-
-/** `2 rows: A, B`, or `450 rows: A, B, C and 447 more` */
-function someOf(rows: readonly string[]): string {
-  const named = rows.slice(0, NAMED_ROWS).join(', ');
-  const more = rows.length > NAMED_ROWS ? ` and ${rows.length - NAMED_ROWS} more` : '';
-  return `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}: ${named}${more}`;
-}

@@ -1,6 +1,5 @@
 import { temporalAt } from '../../platform/config/config.js';
 import { migrate } from '../../platform/database/migrate.js';
-import { namedRoles } from '../../platform/database/roles.js';
 import type { Command, CommandResult } from '../command.js';
 import { directUrlOf, environmentInReach, reachingPostgres, requireTemporalStarted } from '../with-database.js';
 
@@ -20,12 +19,5 @@ async function migrateAll({ databaseOnly }: { databaseOnly?: true }): Promise<Co
   const temporal = address
     ? await (await import('../../temporal/namespace.js')).migrateTemporal(temporalAt(address, environment))
     : [];
-  const lines = [
-    applied.length > 0 ? `applied ${applied.join(', ')}` : 'the database is up to date',
-    ...namedRoles(roles).map(([, name]) => `the role ${name} has the rights of a running service`),
-    ...(address
-      ? temporal
-      : [`${databaseOnly ? '--database-only' : 'TEMPORAL_ADDRESS is not set'}: Temporal was not changed`]),
-  ];
-  return { json: { applied, temporal }, text: lines.join('\n') };
+  return { json: { applied, temporal } };
 }
