@@ -1,8 +1,7 @@
-import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
 import {
   Client,
   Connection,
+  isGrpcDeadlineError,
   isGrpcServiceError,
   ServiceError,
   WorkflowExecutionAlreadyStartedError,
@@ -93,94 +92,26 @@ export async function startUnlessRunning(client: Client, start: () => Promise<un
 
 /** Time for the look, ms. */
 const LIMIT = 3_000;
-/** TLS 1.3 has no answer to the client's certificate: a server that refuses it closes the connection after this, ms. */
-const REFUSES_WITHIN = 500;
 
-type Target = Pick<TemporalConfig, 'address' | 'tls'>;
-
-/**
- * Finds out why no connection to Temporal can be made, in one line: gRPC's own errors rarely say it. It connects once
- * more, by TCP and TLS alone. @returns what is wrong, and the variable to look at
- */
-export async function whyUnreachable(temporal: Target): Promise<string> {
-  const { address, tls } = temporal;
-  const refused = await faultOf(() => connectTcp(endOf(address)), 'connect');
-  if (refused) return `Temporal cannot be reached at ${address} (${refused.code}); look at TEMPORAL_ADDRESS`;
-  const fault = await faultOf(() => handshake(temporal), 'secureConnect');
-  if (!tls) {
-    return isPlaintext(fault)
-      ? `Temporal accepts connections at ${address}, and does not respond`
-      : `Temporal at ${address} speaks TLS; set TEMPORAL_TLS=true`;
+/** Why no connection to Temporal can be made, in one line: what gRPC says at one more try, and the variables to look at. */
+export async function whyUnreachable(temporal: TemporalConfig): Promise<string> {
+  const { address } = temporal;
+  const { connection } = probeClient(temporal);
+  try {
+    await connection.withDeadline(Date.now() + LIMIT, () => connection.workflowService.getSystemInfo({}));
+    return `Temporal at ${address} responds, but refuses; look at TEMPORAL_API_KEY and TEMPORAL_NAMESPACE`;
+  } catch (error) {
+    if (!isGrpcServiceError(error)) throw error;
+    const { details } = error;
+    const reason = isGrpcDeadlineError(error) ? 'no response' : details.replace(AROUND_REASON, '');
+    return `Temporal cannot be reached at ${address} (${reason}); look at TEMPORAL_ADDRESS and the TEMPORAL_TLS settings`;
+  } finally {
+    await connection.close();
   }
-  return `Temporal at ${address}: ${explainTls(fault, tls)}`;
 }
 
-/** The server's certificate is not verified for a plaintext connection: the question is only whether it has one. */
-function handshake({ address, tls }: Target): TLSSocket {
-  const { host, port } = endOf(address);
-  if (!tls) return connectTls({ host, port, rejectUnauthorized: false });
-  return connectTls({
-    ...{ host, port, ALPNProtocols: ['h2'] },
-    ...(tls.serverName !== undefined && { servername: tls.serverName }),
-    ...(tls.serverCa && { ca: tls.serverCa.reveal() }),
-    ...(tls.client && { cert: tls.client.certificate.reveal(), key: tls.client.key.reveal() }),
-  });
-}
-
-function endOf(address: string): { host: string; port: number } {
-  const { hostname, port } = new URL(`http://${address}`);
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || 7233 };
-}
-
-interface Fault {
-  code: string;
-  /** Whether the connection was made before. */
-  late: boolean;
-}
-
-/** The error of a connection, also soon after it was made; undefined: it stands. */
-function faultOf(open: () => Socket, made: string): Promise<Fault | undefined> {
-  return new Promise((resolve) => {
-    const socket = open();
-    let late = false;
-    const end = (code?: string) => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(code === undefined ? undefined : { code, late });
-    };
-    let timer = setTimeout(end, LIMIT, 'ETIMEDOUT');
-    socket.once(made, () => {
-      late = true;
-      clearTimeout(timer);
-      timer = setTimeout(end, made === 'secureConnect' ? REFUSES_WITHIN : 0);
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.name));
-    socket.once('close', () => end('ECONNRESET'));
-  });
-}
-
-/** Whether the server responds to the handshake in plaintext, closes the connection, or is silent. */
-const isPlaintext = (fault: Fault | undefined): boolean =>
-  fault !== undefined &&
-  !fault.late &&
-  /WRONG_VERSION_NUMBER|PACKET_LENGTH|UNEXPECTED_MESSAGE|ETIMEDOUT|ECONNRESET/.test(fault.code);
-
-function explainTls(fault: Fault | undefined, tls: Exclude<Target['tls'], false>): string {
-  if (!fault) return 'TLS works, but Temporal refuses; look at TEMPORAL_API_KEY and TEMPORAL_NAMESPACE';
-  const { code } = fault;
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `its certificate is for another name${tls.serverName ? ` than ${tls.serverName}` : ''}; look at TEMPORAL_TLS_SERVER_NAME`;
-  }
-  if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(code)) return 'its certificate has expired, or is not valid yet';
-  if (/LEAF_SIGNATURE|SELF_SIGNED|ISSUER_CERT|CERT_UNTRUSTED|CERT_SIGNATURE/.test(code)) {
-    return `its certificate is of a CA that is not ${tls.serverCa ? 'the configured one' : 'known here'}; look at TEMPORAL_TLS_SERVER_CA_CERT_PATH`;
-  }
-  if (isPlaintext(fault)) return 'it does not speak TLS; look at TEMPORAL_TLS';
-  if (/ALERT|ECONNRESET|EPIPE/.test(code)) {
-    return `it ${tls.client ? 'refuses the client certificate' : 'wants a client certificate'}; look at TEMPORAL_TLS_CLIENT_CERT_PATH`;
-  }
-  return `TLS fails (${code})`;
-}
+/** What gRPC writes around the reason: a sentence before it, the time and further lines after it. */
+const AROUND_REASON = /^.*Last error: (Error[^:]*: )?|( \(20\d\d-|\. Resolution note|\n).*$/gs;
 
 /** Codes of gRPC. */
 const INVALID_ARGUMENT = 3;

@@ -128,12 +128,16 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
 describe('a connection that cannot be made', () => {
   const { TEMPORAL_TLS_SERVER_CA_CERT_PATH, TEMPORAL_TLS_SERVER_NAME } = TLS;
   const cases: [string, () => Record<string, string>, RegExp][] = [
-    ['a wrong CA', () => ({ ...TLS, TEMPORAL_TLS_SERVER_CA_CERT_PATH: foreign.certificate }), /SERVER_CA_CERT_PATH$/],
-    ['no CA', () => ({ TEMPORAL_TLS: 'true', TEMPORAL_TLS_SERVER_NAME }), /known here; .*SERVER_CA_CERT_PATH$/],
+    [
+      'a wrong CA',
+      () => ({ ...TLS, TEMPORAL_TLS_SERVER_CA_CERT_PATH: foreign.certificate }),
+      /self-signed certificate/,
+    ],
+    ['no CA', () => ({ TEMPORAL_TLS: 'true', TEMPORAL_TLS_SERVER_NAME }), /self-signed certificate/],
     [
       'no client certificate',
       () => ({ TEMPORAL_TLS_SERVER_CA_CERT_PATH, TEMPORAL_TLS_SERVER_NAME }),
-      /wants a client certificate; .*CLIENT_CERT_PATH$/,
+      /certificate required/,
     ],
     [
       'a client certificate of another CA',
@@ -142,44 +146,36 @@ describe('a connection that cannot be made', () => {
         TEMPORAL_TLS_CLIENT_CERT_PATH: foreignClient.certificate,
         TEMPORAL_TLS_CLIENT_KEY_PATH: foreignClient.key,
       }),
-      /refuses the client certificate/,
+      /Failed to connect/,
     ],
-    [
-      'a wrong name',
-      () => ({ ...TLS, TEMPORAL_TLS_SERVER_NAME: 'other.internal' }),
-      /another name than other\.internal/,
-    ],
-    ['plaintext to TLS', () => ({}), /speaks TLS; set TEMPORAL_TLS=true$/],
-    ['TLS to plaintext', () => ({ ...TLS, TEMPORAL_ADDRESS: plain }), /does not speak TLS; look at TEMPORAL_TLS$/],
-    [
-      'no server',
-      () => ({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
-      /cannot be reached at .*ECONNREFUSED.*TEMPORAL_ADDRESS$/,
-    ],
+    ['a wrong name', () => ({ ...TLS, TEMPORAL_TLS_SERVER_NAME: 'other.internal' }), /Host: other\.internal/],
+    ['plaintext to TLS', () => ({}), /Failed to connect/],
+    ['TLS to plaintext', () => ({ ...TLS, TEMPORAL_ADDRESS: plain }), /wrong version number/],
+    ['no server', () => ({ TEMPORAL_ADDRESS: '127.0.0.1:1' }), /ECONNREFUSED/],
   ];
 
   it.each(cases)('%s: says so in one line', async (_what, env, line) => {
     const { TEMPORAL_ADDRESS = address, ...rest } = env();
     const why = await whyUnreachable(temporalWith(rest, TEMPORAL_ADDRESS));
     expect(why).toMatch(line);
-    expect(why).not.toContain('\n');
+    expect(why).toMatch(
+      /^Temporal cannot be reached at 127.+; look at TEMPORAL_ADDRESS and the TEMPORAL_TLS settings$/,
+    );
   });
 
   it('is one line of each command', async () => {
     const env = cliEnv({ TEMPORAL_TLS_SERVER_CA_CERT_PATH, TEMPORAL_TLS_SERVER_NAME });
     for (const command of [['migrate'], ['deliveries', 'lost', '--since', '1h']]) {
       const { code, stderr } = await runCommand(command, env);
-      expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringContaining('wants a client certificate')]]);
+      expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringContaining('certificate required')]]);
     }
     const { stdout } = await runCommand(['doctor'], env);
-    expect(stdout).toMatch(/^false\t\tTemporal\t.*wants a client certificate/m);
+    expect(stdout).toMatch(/^false\t\tTemporal\t.*certificate required/m);
   });
 
   it('is a line about a server that accepts connections and is silent', async () => {
     const silent = await startSilentServer();
-    expect(await whyUnreachable(temporalWith({}, silent.address))).toMatch(
-      /accepts connections at .* does not respond/,
-    );
+    expect(await whyUnreachable(temporalWith({}, silent.address))).toMatch(/ \(no response\); /);
     silent.close();
   });
 });
