@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { commandOf } from '../../dist/src/local/child.js';
+import { isRunning } from '../../dist/src/local/child.js';
 import { readState } from '../../dist/src/local/stack-state.js';
 import { judgeChanges } from '../../dist/test/crash/judge-changes.js';
 import { judgeRecord } from '../../dist/test/crash/judge-record.js';
@@ -158,9 +158,9 @@ async function drill() {
 
 /** The parts that do not work: Postgres, its supervisor, the service. */
 async function describeOutage(env, localDir, stack, answers) {
-  const { pid } = readState(localDir)?.postgres ?? {};
+  const { postgres } = readState(localDir) ?? {};
   return {
-    postgres: { pid, command: commandOf(pid) },
+    postgres: { ...postgres, running: postgres !== undefined && isRunning(postgres) },
     connection: await withDatabase(env.DATABASE_URL, (database) => database.query('select 1')).then(
       () => 'ok',
       (error) => error.message,

@@ -18,33 +18,16 @@ export function isRunning(record: ProcessRecord): boolean {
   return startOf(record.pid) === record.started;
 }
 
-/** Ends a process with `signal`, and after `within` ms its whole group with SIGKILL. Resolves when it has ended. */
+/**
+ * Ends a process with `signal`. When it has ended, or after `within` ms, what is left of its group ends with SIGKILL.
+ * Resolves when the process has ended.
+ */
 export async function endProcess(record: ProcessRecord, signal: NodeJS.Signals, within: number): Promise<void> {
   if (!isRunning(record)) return;
   process.kill(record.pid, signal);
-  const deadline = Date.now() + within;
-  while (isRunning(record)) {
-    if (Date.now() > deadline) killGroup(record.pid);
-    await sleep(20);
-  }
-}
-
-/** Ends a process and its whole group at once. Resolves when the process has ended. */
-export async function endGroup(record: ProcessRecord): Promise<void> {
-  if (isRunning(record)) killGroup(record.pid);
+  for (const deadline = Date.now() + within; isRunning(record) && Date.now() < deadline; ) await sleep(20);
+  killGroup(record.pid);
   while (isRunning(record)) await sleep(20);
-}
-
-/** The command line of a process; empty if no process has that pid. A zombie does not count. */
-export function commandOf(pid: number): string {
-  if (startOf(pid) === undefined) return '';
-  try {
-    return process.platform === 'linux'
-      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-      : execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
-  } catch {
-    return '';
-  }
 }
 
 export function killGroup(pid: number): void {
@@ -57,31 +40,26 @@ export function killGroup(pid: number): void {
 
 /** The start time of a process, in any form; undefined if no process has that pid. A zombie does not count. */
 function startOf(pid: number): string | undefined {
-  return process.platform === 'linux' ? startOnLinux(pid) : startByPs(pid);
-}
-
-function startOnLinux(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // proc(5): pid (name) state …; field 22 is the start in ticks since boot. The name may contain blanks and brackets.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state, ticks] = [fields[0], fields[19]];
-    if (state === 'Z' || state === 'X') return undefined;
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}/${ticks}`;
+    const [state = '', start] = process.platform === 'linux' ? readProc(pid) : askPs(pid);
+    return /^[ZX]/.test(state) ? undefined : start;
   } catch {
     return undefined;
   }
 }
 
-function startByPs(pid: number): string | undefined {
-  try {
-    const [state, ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
-      .trim()
-      .split(/\s+/);
-    return state?.startsWith('Z') ? undefined : started.join(' ');
-  } catch {
-    return undefined;
-  }
+function readProc(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  // proc(5): pid (name) state …; field 22 is the start in ticks since boot. The name may contain blanks and brackets.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return [fields[0] ?? '', `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}/${fields[19]}`];
+}
+
+function askPs(pid: number): string[] {
+  const [state = '', ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split(/\s+/);
+  return [state, started.join(' ')];
 }
 
 /** How the embedded stack starts each of its programs. */
@@ -115,12 +93,10 @@ export type Child = Awaited<ReturnType<typeof startChild>>;
 
 const READY_WITHIN = 60_000;
 const STOP_WITHIN = 15_000;
-const LONGEST_PAUSE = 10_000;
-const STEADY_AFTER = 60_000;
+const PAUSE = 1_000;
 
 /**
- * Starts a program and keeps it running. A program that ends by itself is started again, after pauses that double up to
- * 10 s. The program has its own process group: Ctrl-C at the terminal reaches only this process, which ends its
+ * Starts a program and keeps it running. A program that ends by itself is started again after a second. The program has its own process group: Ctrl-C at the terminal reaches only this process, which ends its
  * programs in the right order.
  * @throws Error of one line if the program does not start, with the last line of its log
  */
@@ -136,14 +112,11 @@ export async function startChild(plan: ChildPlan) {
     process.off('exit', killAtExit);
   };
   const keepRunning = async () => {
-    for (let pause = 250; !stopping; ) {
-      const since = Date.now();
+    for (;;) {
       const why = await ended(current.process);
       if (stopping) return;
-      if (Date.now() - since > STEADY_AFTER) pause = 250;
       plan.progress(`${plan.name} ended (${why}); starting it again`);
-      await sleep(pause, undefined, { ref: false });
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      await sleep(PAUSE, undefined, { ref: false });
       if (stopping) return;
       try {
         current = launch(plan, 'a');

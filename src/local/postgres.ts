@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Secret } from '../platform/secret.js';
-import { type Child, commandOf, type StartPlan, startChild } from './child.js';
+import { type Child, type StartPlan, startChild } from './child.js';
 import { POSTGRES_NAME, postgresUrl } from './stack-state.js';
 
 interface PostgresPlan extends StartPlan {
@@ -32,14 +32,15 @@ interface PostgresPlan extends StartPlan {
 
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
 
+const CLUSTER = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
+
 /** Starts Postgres on 127.0.0.1 with its data under `localDir`. Makes the data if there is none. */
 export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const user = postgresUser();
   const bin = provideBinaries(user);
   const data = await prepareData(plan, bin, user);
   const settings = [...SETTINGS, ...(plan.settings ?? [])];
-  const server = postgresUrl(plan.port, plan.password, 'postgres');
-  const child = await startChild({
+  return startChild({
     ...plan,
     name: 'Postgres',
     command: join(bin, 'postgres'),
@@ -49,18 +50,8 @@ export async function startPostgres(plan: PostgresPlan): Promise<Child> {
     // Fast shutdown: Postgres ends its sessions and needs no recovery at the next start.
     stopSignal: 'SIGINT',
     beforeStart: () => adoptLockFile(data),
-    ping: () => withClient(server, (client) => client.query('select 1')),
+    ping: () => makeDatabase(postgresUrl(plan.port, plan.password, 'postgres')),
   });
-  try {
-    await withClient(server, async (client) => {
-      const { rowCount } = await client.query('select from pg_database where datname = $1', [POSTGRES_NAME]);
-      if (rowCount === 0) await client.query(`create database ${POSTGRES_NAME}`);
-    });
-  } catch (error) {
-    await child.stop();
-    throw error;
-  }
-  return child;
 }
 
 /** Runs initdb in a draft folder and renames the folder when it is complete. */
@@ -79,16 +70,7 @@ async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undef
     if (user) chownSync(passwordFile, user.uid, user.gid);
     await promisify(execFile)(
       join(bin, 'initdb'),
-      [
-        '-D',
-        draft,
-        '-U',
-        POSTGRES_NAME,
-        `--pwfile=${passwordFile}`,
-        '--auth=scram-sha-256',
-        '--encoding=UTF8',
-        '--locale=C',
-      ],
+      [...CLUSTER, '-D', draft, '-U', POSTGRES_NAME, `--pwfile=${passwordFile}`],
       { ...user, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C' }, ...(plan.signal && { signal: plan.signal }) },
     );
   } catch (error) {
@@ -101,12 +83,14 @@ async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undef
   return data;
 }
 
-async function withClient(url: Secret, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
-  const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: 2_000 });
+/** Makes the service's database if there is none. @param server the URL of another database */
+async function makeDatabase(server: Secret): Promise<void> {
+  const client = new pg.Client({ connectionString: server.reveal(), connectionTimeoutMillis: 2_000 });
   client.on('error', () => {});
   try {
     await client.connect();
-    await work(client);
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [POSTGRES_NAME]);
+    if (rowCount === 0) await client.query(`create database ${POSTGRES_NAME}`);
   } finally {
     await client.end();
   }
@@ -212,10 +196,8 @@ function locate(name: string): string {
  */
 function adoptLockFile(data: string): void {
   const file = join(data, 'postmaster.pid');
-  if (!existsSync(file)) return;
   try {
-    const [pid, ...rest] = readFileSync(file, 'utf8').split('\n');
-    if (!pid || commandOf(Number(pid)).includes(data)) return;
+    const [, ...rest] = readFileSync(file, 'utf8').split('\n');
     const { uid, gid } = statSync(file);
     const draft = `${file}.new`;
     writeFileSync(draft, [process.pid, ...rest].join('\n'), { mode: 0o600 });
@@ -223,6 +205,6 @@ function adoptLockFile(data: string): void {
     // A rename is atomic. If the file is truncated, on a full disk, Postgres assumes that another server is starting.
     renameSync(draft, file);
   } catch {
-    // The file stays as it is: Postgres reports the problem and is started again.
+    // There is no file, or it stays as it is: Postgres reports the problem and is started again.
   }
 }

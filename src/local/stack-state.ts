@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readEnvironment, SECRETS } from '../platform/config/config.js';
-import { withSecrets } from '../platform/config/environment.js';
-import { keyId } from '../platform/database/encryption.js';
+import { readEnvironment } from '../platform/config/config.js';
 import { Secret } from '../platform/secret.js';
-import { endGroup, endProcess, isRunning, type ProcessRecord, recordProcess } from './child.js';
+import { endProcess, isRunning, type ProcessRecord, recordProcess } from './child.js';
 
 /** Writes a JSON file that only its owner can read (0600), atomically: after a crash the previous file is still there. */
 export function writePrivateJson(path: string, document: unknown): void {
@@ -26,48 +24,28 @@ export function readPrivateJson(path: string): unknown {
   }
 }
 
-const form = z.object({ postgres_password: z.string().min(1), master_key: z.string().min(1) }).transform((file) => ({
-  postgresPassword: new Secret(file.postgres_password),
-  /** 32 bytes in base64, like `MASTER_KEY`. */
-  masterKey: new Secret(file.master_key),
-}));
-/** The secrets that the embedded stack makes at its first start. */
-type LocalSecrets = z.output<typeof form>;
-const SECRETS_FILE = 'secrets.json';
+const secretsForm = z.object({ postgres_password: z.string().min(1), master_key: z.string().min(1) });
 
-/** The secrets in `LOCAL_DIR/secrets.json` (0600); undefined before the first start. */
-export function readSecrets(localDir: string): LocalSecrets | undefined {
-  const file = readPrivateJson(join(localDir, SECRETS_FILE));
-  return file === undefined ? undefined : form.parse(file);
-}
-
-export function makeSecrets(localDir: string): LocalSecrets {
+/** The secrets of `LOCAL_DIR/secrets.json` (0600), which the first start makes. `master_key` is like `MASTER_KEY`. */
+export function provideSecrets(localDir: string): z.infer<typeof secretsForm> {
+  const path = join(localDir, 'secrets.json');
+  const known = readPrivateJson(path);
+  if (known !== undefined) return secretsForm.parse(known);
   const made = { postgres_password: randomBytes(24).toString('hex'), master_key: randomBytes(32).toString('base64') };
-  writePrivateJson(join(localDir, SECRETS_FILE), made);
-  return form.parse(made);
+  writePrivateJson(path, made);
+  return made;
 }
 
-/** The start of Temporal beside the running service, in a line for people. `failed`: this service will have none. */
-export interface TemporalStart {
-  failed: boolean;
-  line: string;
-}
-
-/** `LOCAL_DIR/stack.json`: the processes under LOCAL_DIR, for the commands and for the start after a crash. */
+/** `LOCAL_DIR/stack.json` (0600): the processes under LOCAL_DIR, for the commands and for the start after a crash. */
 export interface StackState {
   postgres?: ProcessRecord;
   temporal?: ProcessRecord;
   /** What downloads or builds Temporal's server. */
   building?: ProcessRecord;
-  /** How far Temporal's start is; absent once Temporal serves. */
-  temporalStart?: TemporalStart | undefined;
-  ports: { postgres: number; temporal: number; temporalUi: number };
-  /**
-   * The `keyId` of the service's master key. The service could not open an envelope that a command seals with another.
-   */
-  masterKeyId: string;
-  /** The variables that a command needs to work on this stack, without secrets. */
-  env: Record<string, string>;
+  /** How far Temporal's start is, for people; absent once Temporal serves. `failed`: this service will have none. */
+  temporalStart?: { failed: boolean; line: string } | undefined;
+  /** The variables of the service, which a command needs to work on this stack. */
+  env: NodeJS.ProcessEnv;
 }
 
 const STATE_FILE = 'stack.json';
@@ -81,8 +59,8 @@ export const writeState = (localDir: string, state: StackState): void =>
 /** Ends the processes that a killed parent left running: Temporal first, then Postgres. */
 export async function endLeftovers(localDir: string, progress: (line: string) => void): Promise<void> {
   const state = readState(localDir);
-  if (state?.building) await endGroup(state.building);
   for (const [name, record, signal] of [
+    ['what builds Temporal', state?.building, 'SIGKILL'],
     ['Temporal', state?.temporal, 'SIGTERM'],
     ['Postgres', state?.postgres, 'SIGINT'],
   ] as const) {
@@ -99,47 +77,19 @@ export function postgresUrl(port: number, password: Secret, database = POSTGRES_
   return new Secret(`postgresql://${POSTGRES_NAME}:${password.reveal()}@127.0.0.1:${port}/${database}`);
 }
 
-/** The id of the master key of a process that works on the stack: the given key, or else the stack's own key. */
-export function masterKeyIdOf(given: Secret<Uint8Array> | undefined, { masterKey }: LocalSecrets): string {
-  return keyId(given ?? new Secret<Uint8Array>(Buffer.from(masterKey.reveal(), 'base64')));
-}
-
-/** The environment of a process that works on the stack. `env` is the process's own environment. */
-export function stackEnvironment(
-  env: NodeJS.ProcessEnv,
-  state: StackState,
-  { postgresPassword, masterKey }: LocalSecrets,
-): NodeJS.ProcessEnv {
-  const { env: given } = withSecrets(env, SECRETS);
-  return {
-    ...given,
-    ...state.env,
-    DATABASE_URL: postgresUrl(state.ports.postgres, postgresPassword).reveal(),
-    // The embedded Postgres has no pooler in front.
-    DATABASE_DIRECT_URL: '',
-    MASTER_KEY: given.MASTER_KEY || masterKey.reveal(),
-  };
-}
-
 /**
  * The environment of the embedded stack that runs under LOCAL_DIR, for a command without DATABASE_URL.
  * @throws Error of one line if no stack runs there
  */
 export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { LOCAL_DIR, MASTER_KEY } = readEnvironment(env);
+  const { LOCAL_DIR } = readEnvironment(env);
   const state = lockHolder(LOCAL_DIR) && readState(LOCAL_DIR);
-  const secrets = readSecrets(LOCAL_DIR);
-  if (!state || !secrets) {
+  if (!state) {
     throw new Error(
       `no embedded stack runs under ${LOCAL_DIR}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS`,
     );
   }
-  if (masterKeyIdOf(MASTER_KEY, secrets) !== state.masterKeyId) {
-    throw new Error(
-      `MASTER_KEY: the service under ${LOCAL_DIR} was started with another key; give the command the same key`,
-    );
-  }
-  return stackEnvironment(env, state, secrets);
+  return { ...env, ...state.env };
 }
 
 const NAME = /^lock\.(\d+)$/;

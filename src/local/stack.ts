@@ -2,15 +2,14 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { type Environment, readEnvironment, temporalAt } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
 import { choosePort } from '../platform/free-port.js';
+import { Secret } from '../platform/secret.js';
 import { startPostgres } from './postgres.js';
 import {
   endLeftovers,
-  makeSecrets,
-  masterKeyIdOf,
-  readSecrets,
+  postgresUrl,
+  provideSecrets,
   releaseLock,
   type StackState,
-  stackEnvironment,
   takeLock,
   writeState,
 } from './stack-state.js';
@@ -31,51 +30,53 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
   }
   const localDir = makeFolder(settings.LOCAL_DIR);
   takeLock(localDir);
-  const running: { stop(): Promise<void> }[] = [];
-  const stop = async () => {
-    for (const part of running.splice(0).reverse()) await part.stop();
-    releaseLock(localDir);
-  };
   try {
     await endLeftovers(localDir, progress);
-    const secrets = readSecrets(localDir) ?? makeSecrets(localDir);
+    const secrets = provideSecrets(localDir);
+    const password = new Secret(secrets.postgres_password);
+    const ports = await choosePorts(env, settings);
+    const { MASTER_KEY: givenKey } = settings;
     const state: StackState = {
-      ...(await assignPorts(env, settings)),
-      masterKeyId: masterKeyIdOf(settings.MASTER_KEY, secrets),
       temporalStart: { failed: false, line: 'Temporal is starting' },
+      env: {
+        ...ports.env,
+        DATABASE_URL: postgresUrl(ports.postgres, password).reveal(),
+        // The embedded Postgres has no pooler in front.
+        ...{ DATABASE_DIRECT_URL: '', DATABASE_DIRECT_URL_FILE: '' },
+        MASTER_KEY: givenKey ? Buffer.from(givenKey.reveal()).toString('base64') : secrets.master_key,
+        MASTER_KEY_FILE: '',
+      },
     };
     const record = (change: Partial<StackState>) => writeState(localDir, Object.assign(state, change));
-    const common = { localDir, progress, signal };
-    const temporal = await startBeside({
-      ...common,
-      port: state.ports.temporal,
-      uiPort: state.ports.temporalUi,
-      temporal: temporalAt(`127.0.0.1:${state.ports.temporal}`, settings),
-      cacheDir: settings.CACHE_DIR,
-      path: env.PATH,
-      record,
-    });
-    running.push(temporal);
     const postgres = await startPostgres({
-      ...common,
-      port: state.ports.postgres,
-      password: secrets.postgresPassword,
+      ...{ localDir, progress, signal, password },
+      port: ports.postgres,
       onStart: (postgres) => record({ postgres }),
     });
-    // Temporal ends first.
-    running.unshift(postgres);
+    const temporal = startBeside({
+      ...{ localDir, progress, record },
+      port: ports.temporal,
+      uiPort: ports.temporalUi,
+      temporal: temporalAt(`127.0.0.1:${ports.temporal}`, settings),
+      cacheDir: settings.CACHE_DIR,
+      path: env.PATH,
+    });
     return {
       /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
-      env: stackEnvironment(env, state, secrets),
+      env: { ...env, ...state.env },
       /** The absolute path of LOCAL_DIR. */
       localDir,
-      temporalUiUrl: `http://localhost:${state.ports.temporalUi}`,
+      temporalUiUrl: `http://localhost:${ports.temporalUi}`,
       temporal,
       /** Ends Temporal, then Postgres. Call it when the service has drained. */
-      stop,
+      async stop(): Promise<void> {
+        await temporal.stop();
+        await postgres.stop();
+        releaseLock(localDir);
+      },
     };
   } catch (error) {
-    await stop();
+    releaseLock(localDir);
     signal?.throwIfAborted();
     throw error;
   }
@@ -90,32 +91,30 @@ function makeFolder(path: string): string {
   }
 }
 
-/** Assigns free ports, and the settings that depend on them. */
-async function assignPorts(env: NodeJS.ProcessEnv, settings: Environment): Promise<Pick<StackState, 'ports' | 'env'>> {
+/** Chooses free ports, and the settings that depend on them. */
+async function choosePorts(env: NodeJS.ProcessEnv, settings: Environment) {
   const host = env.HOST || '127.0.0.1';
   const port = await choosePort('PORT', settings.PORT, host);
-  const ports = {
-    postgres: await choosePort('POSTGRES_PORT', settings.POSTGRES_PORT),
-    temporal: await choosePort('TEMPORAL_PORT', settings.TEMPORAL_PORT),
-    temporalUi: await choosePort('TEMPORAL_UI_PORT', settings.TEMPORAL_UI_PORT),
-  };
+  const postgres = await choosePort('POSTGRES_PORT', settings.POSTGRES_PORT);
+  const temporal = await choosePort('TEMPORAL_PORT', settings.TEMPORAL_PORT);
+  const temporalUi = await choosePort('TEMPORAL_UI_PORT', settings.TEMPORAL_UI_PORT);
   const metrics = settings.METRICS_PORT;
   const baseUrl = settings.BASE_URL ?? `http://localhost:${port}`;
   return {
-    ports,
+    ...{ postgres, temporal, temporalUi },
     env: {
       ENVIRONMENT: 'sandbox',
       HOST: host,
       PORT: String(port),
       BASE_URL: baseUrl,
       AUTH_URL: settings.AUTH_URL ?? baseUrl,
-      TEMPORAL_ADDRESS: `127.0.0.1:${ports.temporal}`,
+      TEMPORAL_ADDRESS: `127.0.0.1:${temporal}`,
       TEMPORAL_NAMESPACE: settings.TEMPORAL_NAMESPACE,
       ALLOW_PRIVATE_RECEIVERS: env.ALLOW_PRIVATE_RECEIVERS || 'true',
       SHUTDOWN_DELAY: env.SHUTDOWN_DELAY || '0s',
       // A command that starts a workflow (`deliveries retry`) needs the ladder.
-      ...(env.DELIVERY_RETRY_DELAYS && { DELIVERY_RETRY_DELAYS: env.DELIVERY_RETRY_DELAYS }),
-      ...(metrics !== undefined && { METRICS_PORT: String(await choosePort('METRICS_PORT', metrics, host)) }),
+      DELIVERY_RETRY_DELAYS: env.DELIVERY_RETRY_DELAYS,
+      METRICS_PORT: metrics === undefined ? undefined : String(await choosePort('METRICS_PORT', metrics, host)),
     },
   };
 }

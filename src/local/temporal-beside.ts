@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../platform/config/config.js';
-import { holdPort } from '../platform/free-port.js';
 import { migrateTemporal } from '../temporal/namespace.js';
-import type { Child, ProcessRecord, StartPlan } from './child.js';
+import type { Child, StartPlan } from './child.js';
 import type { StackState } from './stack-state.js';
 import { startTemporal } from './temporal.js';
 import { findTemporal } from './temporal-program.js';
 
-interface BesidePlan extends Omit<StartPlan, 'onStart'> {
+interface BesidePlan extends Pick<StartPlan, 'localDir' | 'progress'> {
   port: number;
   uiPort: number;
   temporal: Config['temporal'];
@@ -17,75 +16,51 @@ interface BesidePlan extends Omit<StartPlan, 'onStart'> {
   record(change: Partial<StackState>): void;
 }
 
-/** What works until then, for people. */
-const MEANWHILE =
-  '. Transfers, deliveries and retries already work; checks of receivers, recoveries and the Temporal UI do not yet';
-
-const [FIRST_PAUSE, LONGEST_PAUSE] = [1_000, 60_000];
+const PAUSE = 10_000;
 
 /**
  * Brings Temporal up beside the service, which serves meanwhile and connects by itself: finds or makes the program,
- * starts it, and prepares the namespace as `migrate` does. Its ports are taken from the beginning, so that no other
- * stack gets them.
+ * starts it, and prepares the namespace as `migrate` does.
  */
-export async function startBeside(plan: BesidePlan) {
-  const { temporal, progress, record } = plan;
+export function startBeside({ temporal, record, ...plan }: BesidePlan) {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const stopped = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  const free = await Promise.all([holdPort(plan.port), holdPort(plan.uiPort)]);
   let child: Child | undefined;
   let failed = false;
 
-  const tell = (line: string, more = '') => {
-    progress(`${line}${more}`);
-    try {
-      record({ temporalStart: { failed, line } });
-    } catch {
-      // The disk is full, say. Only `doctor` reads it.
-    }
+  const tell = (line: string) => {
+    plan.progress(line);
+    record({ temporalStart: { failed, line } });
   };
-  const onWait = (line: string) => tell(line, MEANWHILE);
   const start = async () => {
-    const onStart = (building: ProcessRecord) => record({ building });
-    // A server that has started ends only with `stop`: the worker that connects to it drains first.
-    const searching = AbortSignal.any([signal, ...(plan.signal ? [plan.signal] : [])]);
-    const search = { ...plan, signal: searching, progress: tell, onWait, onStart };
-    const command = await findTemporal(search).finally(async () => {
-      for (const give of free) await give();
+    const command = await findTemporal({
+      ...{ ...plan, signal, progress: tell },
+      onStart: (building) => record({ building }),
     });
-    let last = '';
-    for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const { namespace } = temporal;
+    for (;;) {
       try {
-        const { namespace } = temporal;
         child ??= await startTemporal({
           ...{ ...plan, signal, command, namespace },
           onStart: (process) => record({ temporal: process }),
         });
-        await Promise.race([migrateTemporal(temporal), stopped]);
-        return;
+        return await migrateTemporal(temporal);
       } catch (error) {
         signal.throwIfAborted();
-        const { message } = error as Error;
-        if (message !== last) tell(`${message}; trying again`);
-        last = message;
-        await sleep(pause, undefined, { signal });
+        tell(`${(error as Error).message}; trying again`);
+        await sleep(PAUSE, undefined, { signal });
       }
     }
   };
   const ready = start().then(
     () => record({ temporalStart: undefined }),
     (error) => {
-      signal.throwIfAborted();
-      plan.signal?.throwIfAborted();
-      failed = true;
-      tell((error as Error).message, '. Transfers, deliveries and retries work without it');
+      failed = !signal.aborted;
+      if (failed) tell(`${(error as Error).message}. Transfers, deliveries and retries work without it`);
       throw error;
     },
   );
-  for (const promise of [stopped, ready]) promise.catch(() => {});
+  ready.catch(() => {});
   return {
     /** Resolves when Temporal serves. Rejects when it will not, after a line that says why. */
     ready,

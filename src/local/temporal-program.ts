@@ -12,29 +12,20 @@ import { releaseLock, tryLock } from './stack-state.js';
 /** The last release whose module `go install` accepts; it has server 1.29.1. */
 const VERSION = '1.5.1';
 
-/** How often a long step is reported, ms. */
-const EVERY = 15_000;
-
 export interface ProgramSearch extends Pick<StartPlan, 'signal' | 'progress'> {
   cacheDir: string;
   path: string | undefined;
-  /** Called every 15 s with how far the step is. By default it is `progress`. */
-  onWait?(line: string): void;
   /** Called with the process that downloads or builds. */
   onStart?: StartPlan['onStart'];
 }
 
-/**
- * Gets the program into the empty folder `draft`. Calls `say` when a step begins, and `note` when it advances.
- * @returns its path; undefined if that cannot be done here
- */
-type Source = (search: ProgramSearch, draft: string, report: Report) => Promise<string | undefined>;
-type Report = Record<'say' | 'note', (line: string) => void>;
+/** Gets the program into the empty folder `draft`. @returns its path; undefined if that cannot be done here */
+type Source = (search: ProgramSearch, draft: string) => Promise<string | undefined>;
 
 /**
  * Finds the program `temporal`, which runs `server start-dev`: on PATH, in the cache, by the SDK's own download, or by
  * a build with Go. A downloaded or built program stays in the cache. It appears there complete, however this process or
- * another that shares the cache ends.
+ * another that shares the cache ends. One process at a time downloads or builds.
  * @throws Error that names the program to install
  */
 export async function findTemporal(
@@ -52,46 +43,11 @@ export async function findTemporal(
   } catch (error) {
     throw new Error(`CACHE_DIR: ${(error as Error).message}; give a writable folder`);
   }
-  const { stop, ...report } = startReport(search);
+  while (tryLock(workshop)) await sleep(500, undefined, { signal: search.signal });
   try {
-    const made = await untilLocked(workshop, find, search, report);
-    if (made) return made;
-    try {
-      return await make(search, sources, workshop, cached, report);
-    } finally {
-      releaseLock(workshop);
-    }
+    return find() ?? (await make(search, sources, workshop, cached));
   } finally {
-    stop();
-  }
-}
-
-/** Reports each step when it begins, and how far it is every 15 s. */
-function startReport({ progress, onWait = progress }: ProgramSearch): Report & { stop(): void } {
-  let last = '';
-  const note = (line: string) => {
-    last = line;
-  };
-  const clock = setInterval(() => onWait(last), EVERY);
-  return {
-    note,
-    say(line) {
-      note(line);
-      progress(line);
-    },
-    stop: () => clearInterval(clock),
-  };
-}
-
-/** Locks the folder, for one process at a time makes the program. @returns the program, if another process has made it */
-async function untilLocked(folder: string, find: () => string | undefined, { signal }: ProgramSearch, { say }: Report) {
-  for (let waitsFor = 0; ; await sleep(500, undefined, { signal })) {
-    const holder = tryLock(folder);
-    const found = find();
-    if (found && !holder) releaseLock(folder);
-    if (found || !holder) return found;
-    if (waitsFor !== holder.pid) say(`waiting for Temporal's server, which process ${holder.pid} downloads or builds`);
-    waitsFor = holder.pid;
+    releaseLock(workshop);
   }
 }
 
@@ -100,14 +56,13 @@ async function make(
   sources: readonly Source[],
   workshop: string,
   cached: string,
-  report: Report,
 ): Promise<string> {
   // A killed process leaves its draft behind.
   for (const name of readdirSync(workshop)) if (name.startsWith(DRAFT)) removeFolder(join(workshop, name));
   for (const source of sources) {
     const draft = mkdtempSync(join(workshop, DRAFT));
     try {
-      const program = await source(search, draft, report);
+      const program = await source(search, draft);
       if (!program) continue;
       mkdirSync(dirname(cached), { recursive: true });
       renameSync(program, cached);
@@ -126,39 +81,23 @@ const DRAFT = 'draft-';
 /** A process of the folder may be ending: what it writes meanwhile is removed at another try. */
 const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 
-/** A download that gets no byte for so long has failed, ms. */
-const STALLED = 60_000;
+/** Longest download, ms. It may stall. */
+const DOWNLOAD_WITHIN = 600_000;
 
 /** Lets the SDK download the program, in a process of its own, since its download cannot be aborted. */
-async function download(search: ProgramSearch, draft: string, { say, note }: Report): Promise<string | undefined> {
+async function download(search: ProgramSearch, draft: string): Promise<string | undefined> {
   const testing = findTesting();
   if (!testing) return undefined;
   const script = `
     import testing from ${JSON.stringify(testing)};
     const executable = { type: 'cached-download', downloadDir: ${JSON.stringify(draft)} };
     await (await testing.TestWorkflowEnvironment.createLocal({ server: { executable } })).teardown();`;
-  say("downloading Temporal's server, once");
-  const stalled = new AbortController();
-  let [bytes, since] = [0, Date.now()];
-  const clock = setInterval(() => {
-    const now = sizeOf(draft);
-    if (now !== bytes) [bytes, since] = [now, Date.now()];
-    if (Date.now() - since > STALLED) stalled.abort();
-    note(`downloading Temporal's server: ${Math.round(bytes / 1e6)} MB`);
-  }, 1_000);
-  try {
-    const args = ['--input-type=module', '--eval', script];
-    const done = await runBeside(search, process.execPath, args, process.env, () => {}, stalled.signal);
-    return done ? filesOf(draft).find(isProgram) : undefined;
-  } finally {
-    clearInterval(clock);
-  }
+  search.progress("downloading Temporal's server, once");
+  const args = ['--input-type=module', '--eval', script];
+  const fault = await runBeside(search, process.execPath, args, { timeout: DOWNLOAD_WITHIN });
+  const files = readdirSync(draft).map((name) => join(draft, name));
+  return fault === undefined ? files.find(isProgram) : undefined;
 }
-
-const filesOf = (folder: string) => readdirSync(folder).map((name) => join(folder, name));
-
-const sizeOf = (folder: string) =>
-  filesOf(folder).reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 
 /** The URL of the SDK's package that downloads. The container image does not have it. */
 function findTesting(): string | undefined {
@@ -169,101 +108,65 @@ function findTesting(): string | undefined {
   }
 }
 
-const TARGET = `github.com/temporalio/cli/cmd/temporal@v${VERSION}`;
-
 /**
  * The releases have no cgo and no debug information either (.goreleaser.yml of the module). Go's compiler collects
  * garbage only beyond 1 GiB. Together that saves a fifth of the CPU.
  */
-const FLAGS = ['-ldflags=-s -w', '-gcflags=all=-dwarf=false'];
+const INSTALL = ['install', '-ldflags=-s -w', '-gcflags=all=-dwarf=false'];
 const BUILD = { CGO_ENABLED: '0', GOGC: 'off', GOMEMLIMIT: '1GiB' };
 
-export async function build(search: ProgramSearch, draft: string, { say, note }: Report): Promise<string | undefined> {
+export async function build(search: ProgramSearch, draft: string): Promise<string | undefined> {
   const go = onPath('go', search.path);
   if (!go) return undefined;
+  search.progress("building Temporal's server with Go, once: this takes minutes, in which deliveries already work");
   const env = { ...process.env, ...BUILD, GOBIN: draft, GOTMPDIR: draft };
-  let last = '';
-  const run = (options: string[], onLine: (line: string) => void) =>
-    runBeside(search, go, ['install', ...options, ...FLAGS, TARGET], env, (line) => {
-      last = line;
-      onLine(line);
-    });
-
-  say("building Temporal's server with Go, once: fetching its sources");
-  let [fetched, total, built] = [0, 0, 0];
-  // -n prints the commands of the build, once Go has fetched the modules. Each package that it will build has a folder.
-  const listed = await run(['-n'], (line) => {
-    if (line.startsWith('mkdir -p $WORK/b')) total++;
-    if (line.startsWith('go: downloading ')) {
-      note(`building Temporal's server with Go: fetching its sources, ${++fetched} modules so far`);
-    }
+  const fault = await runBeside(search, go, [...INSTALL, `github.com/temporalio/cli/cmd/temporal@v${VERSION}`], {
+    env,
   });
-  const since = Date.now();
-  const describe = () => describeBuild(built, total, Date.now() - since);
-  if (listed) say(describe());
-  // -v prints each package when its build begins.
-  const done =
-    listed &&
-    (await run(['-v'], () => {
-      built = Math.min(built + 1, total);
-      note(describe());
-    }));
-  if (done) return join(draft, 'temporal');
-  say(`building Temporal's server failed: ${last}`);
+  if (fault === undefined) return join(draft, 'temporal');
+  search.progress(`building Temporal's server failed: ${fault}`);
   return undefined;
-}
-
-/**
- * How far a build is, and how long it takes if its other packages take as long as those so far and a minute more.
- * @param elapsed ms
- */
-export function describeBuild(built: number, total: number, elapsed: number): string {
-  const building = "building Temporal's server with Go";
-  if (built < total / 50) return `${building}: ${total} packages`;
-  if (built === total) return `${building}: linking its ${total} packages`;
-  // The last packages are the largest, and the link follows them: together a minute more.
-  const minutes = 1 + Math.ceil((elapsed * (total - built)) / built / 60_000);
-  return `${building}: ${built} of ${total} packages, about ${minutes} minutes left`;
 }
 
 /**
  * Runs a program at the lowest priority, so that the service goes first. Its process group ends with this process, and
  * with the signal.
- * @returns whether it has succeeded
+ * @returns undefined if it has succeeded, else the last line of its standard error
  */
 async function runBeside(
   { signal, onStart }: ProgramSearch,
   command: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  onLine: (line: string) => void,
-  stalled?: AbortSignal,
-): Promise<boolean> {
+  options: { env?: NodeJS.ProcessEnv; timeout?: number },
+): Promise<string | undefined> {
   signal?.throwIfAborted();
   const child = spawn('nice', ['-n', '19', command, ...args], {
+    ...options,
     detached: true,
-    env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   child.on('error', () => {});
   const { pid } = child;
-  if (pid === undefined) return false;
+  if (pid === undefined) return 'nice cannot be executed';
   const kill = () => killGroup(pid);
   process.once('exit', kill);
-  for (const abort of [signal, stalled]) abort?.addEventListener('abort', kill);
+  signal?.addEventListener('abort', kill);
+  let last = '';
   try {
     onStart?.(recordProcess(pid));
-    createInterface({ input: child.stderr }).on('line', onLine);
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      last = line;
+    });
     await once(child, 'close');
   } catch (error) {
     kill();
     throw error;
   } finally {
     process.off('exit', kill);
-    for (const abort of [signal, stalled]) abort?.removeEventListener('abort', kill);
+    signal?.removeEventListener('abort', kill);
   }
   signal?.throwIfAborted();
-  return child.exitCode === 0;
+  return child.exitCode === 0 ? undefined : last;
 }
 
 function onPath(name: string, path: string | undefined): string | undefined {

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { ConfigError } from './config/config-error.js';
 
@@ -49,18 +48,4 @@ function isFree(port: number, host: string): Promise<boolean> {
     server.once('error', () => resolve(false));
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
-}
-
-/**
- * Keeps a port of 127.0.0.1 for a program that begins later. Connections to it are closed at once.
- * @returns a function that frees the port
- */
-export async function holdPort(port: number): Promise<() => Promise<void>> {
-  const server = createServer((socket) => socket.destroy());
-  server.listen({ port, host: '127.0.0.1', exclusive: true }).unref();
-  await once(server, 'listening');
-  return async () => {
-    server.close();
-    await once(server, 'close');
-  };
 }

@@ -12,7 +12,6 @@ import { isRunning } from '../../src/local/child.js';
 import { readState } from '../../src/local/stack-state.js';
 import { findTemporal } from '../../src/local/temporal-program.js';
 import { readEnvironment } from '../../src/platform/config/config.js';
-import { choosePort } from '../../src/platform/free-port.js';
 import { runCli } from '../support/cli.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { waitFor } from '../support/wait-for.js';
@@ -69,7 +68,6 @@ async function slowGo() {
     progress: () => {},
   });
   const script = `#!/bin/sh
-    [ "$2" = -n ] && { echo 'mkdir -p $WORK/b001/' >&2; exit; }
     until [ -e ${finished} ]; do sleep 0.1; done
     cp ${temporal} $GOBIN/temporal`;
   writeFileSync(join(folder, 'go'), script, { mode: 0o755 });
@@ -85,7 +83,7 @@ async function slowGo() {
   };
 }
 
-test('the service delivers before Temporal is built, says how far it is, and connects when it is up', async () => {
+test('the service delivers before Temporal is built, says that it is being built, and connects when it is up', async () => {
   const go = await slowGo();
   const service = spawn(process.execPath, ['dist/src/main.js'], { env: { ...environment(), ...go.env } });
   const printed: string[] = [];
@@ -97,9 +95,6 @@ test('the service delivers before Temporal is built, says how far it is, and con
     const client = new TransferServiceClient({ authUrl, baseUrl, clientId, clientSecret });
     const temporal = async () => (await (await fetch(`${baseUrl}/readyz`)).json()).checks.temporal;
     expect(await temporal()).toBe('starting');
-    // Another stack must not get the port, whose Temporal this service would use.
-    const port = Number(sandbox.temporal_address.split(':').at(-1));
-    await expect(choosePort('TEMPORAL_PORT', port)).rejects.toThrow('is in use');
     const arrived: Arrival[] = [];
     const secret = 'a-secret-of-the-receiver';
     const onArrival = (arrival: Arrival) => arrived.push(arrival);
@@ -116,10 +111,10 @@ test('the service delivers before Temporal is built, says how far it is, and con
       message: expect.stringContaining('Temporal is still starting'),
     });
     const doctor = () => runCli(['doctor', '--json'], { LOCAL_DIR: localDir });
-    await waitFor('the build', () => printed.includes("building Temporal's server with Go: 1 packages"));
+    await waitFor('the build', () => printed.some((line) => line.startsWith("building Temporal's server with Go")));
     expect(JSON.parse((await doctor()).stdout).checks.at(-1)).toEqual({
       ...{ check: 'Temporal', ok: true, warning: true },
-      detail: "starting: building Temporal's server with Go: 1 packages",
+      detail: expect.stringMatching(/^starting: building Temporal's server with Go/),
     });
 
     go.finish();
