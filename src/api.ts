@@ -33,7 +33,7 @@ export async function startApi(
     log.warn({ err: error }, 'the signing keys could not be read yet');
   });
   const operations = await listenForOperators(context, readiness);
-  const listening = await listen(app, config).catch(toConfigError('PORT', config));
+  const listening = await listen(app, config).catch(toConfigError('PORT'));
   heartbeat.start();
   return {
     port: listening.port,

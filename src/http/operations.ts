@@ -49,7 +49,7 @@ export async function listenForOperators(
   // Scrapers and probes connect directly: no proxy is trusted, and X-Forwarded-For is ignored.
   const address = { ...settings, baseUrl, host, trustedProxies: [] };
   const limits = { ...CONNECTION_LIMITS, connections: MAX_CONNECTIONS };
-  const listening = await listen(app, address, limits).catch(toConfigError('METRICS_PORT', address));
+  const listening = await listen(app, address, limits).catch(toConfigError('METRICS_PORT'));
   return { url: `http://localhost:${listening.port}`, close: () => listening.close() };
 }
 
