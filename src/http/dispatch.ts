@@ -1,9 +1,10 @@
 import { hasOperatorScope } from '../auth/caller.js';
+import type { Handle } from '../platform/database/database.js';
 import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
 import type { AppContext, AppDependencies } from './context.js';
-import { readIdempotencyKey, respondOnce, respondTogether, unlessReused } from './idempotency.js';
+import { readIdempotencyKey, respondOnce, respondTogether } from './idempotency.js';
 import { problemResponse, send } from './response.js';
 import { isKeyed, type Route } from './route.js';
 import { limitParameters } from './validation-errors.js';
@@ -31,10 +32,9 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
       return;
     }
     const hashes = masterKeys.digests('idempotency', [`${ctx.method} ${ctx.path}\n`, bytes]);
-    const keyed = { clientId: caller.clientId, key, hashes };
-    const work = await unlessReused(database, keyed, accept);
+    const work = async (db: Handle) => accept()(db);
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
-    const once = { request: keyed, work, refused };
+    const once = { request: { clientId: caller.clientId, key, hashes }, work, refused };
     send(ctx, await around(caller, () => together?.(once) ?? respondOnce(database, once)));
   };
 }

@@ -45,6 +45,7 @@ export interface KeyedRequest {
 /** What a keyed request does, once. */
 export interface KeyedWork {
   request: KeyedRequest;
+  /** Checks the request first: where its key was used for another one, that is reported and not what is invalid. */
   work: (db: Handle) => Promise<HttpResponse>;
   /** Makes the response of a refusal that is kept. */
   refused: (refusal: Refusal) => HttpResponse;
@@ -137,24 +138,6 @@ async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settle
     ]);
   }
   return settled;
-}
-
-/**
- * Checks a request that has a key. Where the request is invalid and its key was used for another request, the key is
- * reported: a valid body would not help such a request.
- * @throws Refusal idempotency_key_reused, and what `accept` throws
- */
-export async function unlessReused<Accepted>(
-  db: Handle,
-  request: KeyedRequest,
-  accept: () => Accepted,
-): Promise<Accepted> {
-  try {
-    return accept();
-  } catch (error) {
-    keptFor(request, await readKept(db, [request]));
-    throw error;
-  }
 }
 
 interface Kept {
