@@ -42,17 +42,7 @@ export function addWellKnown(
   // RFC 8414 §3.1 puts the well-known part before the issuer's path, OpenID after it.
   serve([...new Set([`${oauth}${issuerPath(issuer)}`, ...authPaths(issuer, oauth)])], metadataOf(issuer));
   serve(authPaths(issuer, '/.well-known/openid-configuration'), openIdMetadataOf(issuer));
-  router.get(authPaths(issuer, AUTHORIZE), limit, (ctx) => {
-    ctx.status = 400;
-    ctx.body = {
-      error: 'invalid_request',
-      error_description: 'No client has a redirect URI: the only grant is client_credentials.',
-    };
-  });
 }
-
-/** Rejects every request (RFC 6749 §4.1.2.1), since no supported grant uses it. */
-const AUTHORIZE = '/oauth/authorize';
 
 /**
  * RFC 8414 §5 allows OpenID's path, which is the default of many clients and the only one of some. They may require what
@@ -61,7 +51,8 @@ const AUTHORIZE = '/oauth/authorize';
 function openIdMetadataOf(issuer: string) {
   return {
     ...metadataOf(issuer),
-    authorization_endpoint: `${issuer}${AUTHORIZE}`,
+    // Required, and never used: the only grant is client_credentials. The path does not exist.
+    authorization_endpoint: `${issuer}/oauth/authorize`,
     // An empty list counts as a missing one, for example in Authlib.
     response_types_supported: ['none'],
     subject_types_supported: ['public'],

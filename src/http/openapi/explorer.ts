@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
-import type { Compressed } from '../response.js';
 import type { Described, OpenApiDocument } from './document.js';
 import { DIST, sourceOf } from './guide.js';
 
-/** The files of Swagger UI, compressed by scripts/copy-explorer.mjs. */
-export function explorerFile(name: 'swagger-ui-bundle.js' | 'swagger-ui.css'): Compressed {
-  const read = (coding: string) => readFileSync(join(DIST, `explorer/${name}.${coding}`));
-  return { br: read('br'), gzip: read('gz') };
-}
+/** A file of Swagger UI, compressed with gzip by scripts/copy-explorer.mjs. */
+export const explorerFile = (name: string) => readFileSync(join(DIST, `explorer/${name}.gz`));
 
 /** Corrects Swagger UI's own style: names of headers are dark on dark, tables and headings are wider than a phone. */
 const CORRECTIONS = `.dark-mode .swagger-ui table.headers td { color: inherit }
@@ -37,7 +33,7 @@ export function explorerPage(document: OpenApiDocument): string {
  * The script that starts the explorer. It holds the OpenAPI document, so that the page fetches nothing before a reader
  * sends a request. If Swagger UI does not load, the reader gets the guide.
  */
-export function explorerScript(document: OpenApiDocument, { environment, baseUrl }: Described): string {
+export function explorerScript(document: OpenApiDocument, { environment }: Described): string {
   const { info } = document;
   const links = '[Guide](docs/guide) · [Error codes](docs/guide#error-codes)';
   const spec = {
@@ -64,11 +60,6 @@ addEventListener('DOMContentLoaded', () => {
     ...${JSON.stringify(settings)},
     domNode: document.querySelector('#explorer'),
     plugins: [{ wrapComponents: ${isSandbox ? '{}' : '{ authorizeBtn: none, authorizeOperationBtn: none }'} }],
-    requestInterceptor(request) {
-      // Only the dialog for tokens sets this header. It does not know the parameter that the token request needs.
-      if (request.headers['X-Requested-With']) request.body += '&audience=' + encodeURIComponent(${JSON.stringify(baseUrl)});
-      return request;
-    },
   });
   ui.initOAuth({ scopes: ${JSON.stringify(CLIENT_SCOPES)} });
 });

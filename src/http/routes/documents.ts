@@ -19,16 +19,17 @@ export function addDocuments(router: Router<State>, config: Config, routes: read
     staticDocument('application/json', JSON.stringify(content), { 'Access-Control-Allow-Origin': '*' });
   const page = (text: string, policy: string) =>
     staticDocument('text/html', text, { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
-  const script = (content: Parameters<typeof staticDocument>[1]) => staticDocument('text/javascript', content, {});
+  const compressed = (type: string, name: string) =>
+    staticDocument(type, explorerFile(name), { 'Content-Encoding': 'gzip' });
   const documents = {
     '/meta': () => json(presentMeta(config)),
     '/openapi.json': () => json(document()),
     '/docs': () => page(explorerPage(document()), explorerPolicy(document(), config)),
     '/docs/guide': () => page(guidePage(), guidePolicy),
     '/docs/signature-vectors.json': () => json(signatureVectors()),
-    '/docs/explorer.js': () => script(explorerScript(document(), config)),
-    '/docs/swagger-ui.js': () => script(explorerFile('swagger-ui-bundle.js')),
-    '/docs/swagger-ui.css': () => staticDocument('text/css', explorerFile('swagger-ui.css'), {}),
+    '/docs/explorer.js': () => staticDocument('text/javascript', explorerScript(document(), config), {}),
+    '/docs/swagger-ui.js': () => compressed('text/javascript', 'swagger-ui-bundle.js'),
+    '/docs/swagger-ui.css': () => compressed('text/css', 'swagger-ui.css'),
   };
   for (const [path, make] of Object.entries(documents)) {
     const made = once(make);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { gunzipSync } from 'node:zlib';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
 import { explorerScript } from '../../../src/http/openapi/explorer.js';
 import { startApi, type TestApi } from '../../support/api.js';
@@ -60,25 +60,22 @@ describe('/docs', () => {
     ['/docs/swagger-ui.css', 'swagger-ui.css', 'text/css'],
   ])('serves %s exactly as in the package, compressed', async (path, name, type) => {
     const file = readFileSync(`node_modules/swagger-ui-dist/${name}`);
-    for (const [coding, extract] of Object.entries({ br: brotliDecompressSync, gzip: gunzipSync })) {
-      const [reply, body] = await encoded(path, coding);
-      expect(reply.headers).toMatchObject({
-        ...{ 'content-type': `${type}; charset=utf-8`, 'content-encoding': coding, vary: 'Accept-Encoding' },
-        'cache-control': 'public, max-age=300',
-      });
-      expect(extract(body).equals(file)).toBe(true);
-      const again = await encoded(path, coding, { 'If-None-Match': String(reply.headers.etag) });
-      expect([again[0].statusCode, again[1].length]).toEqual([304, 0]);
-    }
-    expect((await encoded(path, 'identity'))[0].headers['content-encoding']).toBe('gzip');
+    const [reply, body] = await encoded(path);
+    expect(reply.headers).toMatchObject({
+      ...{ 'content-type': `${type}; charset=utf-8`, 'content-encoding': 'gzip' },
+      'cache-control': 'public, max-age=300',
+    });
+    expect(gunzipSync(body).equals(file)).toBe(true);
+    const again = await encoded(path, { 'If-None-Match': String(reply.headers.etag) });
+    expect([again[0].statusCode, again[1].length]).toEqual([304, 0]);
     expect(readFileSync('dist/explorer/LICENSE', 'utf8')).toContain('Apache License');
     expect(readFileSync('dist/explorer/NOTICE', 'utf8')).toContain('swagger-ui');
   });
 });
 
 /** The bytes as sent: fetch would decompress them. */
-async function encoded(path: string, coding: string, headers = {}): Promise<[IncomingMessage, Buffer]> {
-  const sent = request(`${api.url}${path}`, { headers: { 'Accept-Encoding': coding, ...headers } }).end();
+async function encoded(path: string, headers = {}): Promise<[IncomingMessage, Buffer]> {
+  const sent = request(`${api.url}${path}`, { headers }).end();
   const [reply] = (await once(sent, 'response')) as [IncomingMessage];
   return [reply, await buffer(reply)];
 }
