@@ -15,7 +15,7 @@ import {
   traceRequest,
   unrouted,
 } from './middleware.js';
-import { addTokenEndpoint, FailedAuthentications, tokenErrors } from './oauth/token.js';
+import { addTokenEndpoint, type FailedAuthentications, failedAuthentications, tokenErrors } from './oauth/token.js';
 import { addWellKnown } from './oauth/well-known.js';
 import { addHealth } from './operations.js';
 import { documentLimit, limitClients, type RateLimit, rateLimit } from './rate-limits.js';
@@ -38,7 +38,7 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   const { config, database, authority, log, metrics } = dependencies;
   const routes = apiRoutes(dependencies);
   const limit = rateLimit(config.rateLimit, dependencies.liveApis);
-  const failures = new FailedAuthentications(database);
+  const failures = failedAuthentications(database);
   const extension = extend?.({ ...dependencies, routes, failures, rateLimit: limit });
   const router = new Router<State>({ strict: true, sensitive: true });
   addRoutes(router, routes, dependencies, limit);

@@ -6,7 +6,7 @@ import { isId } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
 import { hostNetwork } from '../../platform/networks.js';
 import { MemoryLimit, PostgresLimit } from '../../platform/rate-limit.js';
-import { PROBLEMS } from '../../platform/refusal.js';
+import { PROBLEMS, type RefusalCode } from '../../platform/refusal.js';
 import { Secret } from '../../platform/secret.js';
 import type { Log } from '../../platform/telemetry/log.js';
 import { MAX_DEPTH, parseBody, readBytes, textOf } from '../body.js';
@@ -19,24 +19,17 @@ import { authPaths } from './well-known.js';
  * counted by client, so that an attacker cannot lock out a client from another address. Successful authentications do
  * not count.
  */
-export class FailedAuthentications {
-  readonly #limit = new PostgresLimit('failed-authentications', LIMITS.failedAuthentications);
-
-  constructor(private readonly db: Handle) {}
-
-  /** @throws Refusal rate_limited if the address has reached the limit */
-  check(address: string): Promise<void> {
-    return this.#limit.check(this.db, hostNetwork(address));
-  }
-
-  /**
-   * Counts a failure.
-   * @throws Refusal rate_limited if it exceeds the limit, which covers requests that run at once
-   */
-  count(address: string): Promise<void> {
-    return this.#limit.consume(this.db, hostNetwork(address));
-  }
+export function failedAuthentications(db: Handle) {
+  const limit = new PostgresLimit('failed-authentications', LIMITS.failedAuthentications);
+  return {
+    /** @throws Refusal rate_limited if the address has reached the limit */
+    check: (address: string) => limit.check(db, hostNetwork(address)),
+    /** Counts a failure. @throws Refusal rate_limited if it exceeds the limit, which covers requests that run at once */
+    count: (address: string) => limit.consume(db, hostNetwork(address)),
+  };
 }
+
+export type FailedAuthentications = ReturnType<typeof failedAuthentications>;
 
 interface Services {
   authority: Pick<Authority, 'issuer' | 'audience' | 'verifyClient' | 'issue'>;
@@ -120,7 +113,9 @@ function checkTargets(parameters: TokenParameters, only: string): void {
 function chooseScopes({ scope = '' }: TokenParameters, client: VerifiedClient): readonly string[] {
   const requested = scope.split(' ').filter((each) => each !== '');
   if (requested.length === 0) return client.scopes;
-  if (!requested.every((each) => includesScope(client.scopes, each))) throw invalidScope(requested, client);
+  if (!requested.every((each) => includesScope(client.scopes, each))) {
+    throw new OAuthError('invalid_scope', `The client's scopes are ${client.scopes.join(', ')}.`);
+  }
   return SCOPES.filter((each) => requested.includes(each));
 }
 
@@ -137,7 +132,7 @@ export function tokenErrors(issuer: string, log: Log): AppMiddleware {
       const error = toOAuthError(thrown);
       if (error.status === 500) log.error({ err: thrown, request_id: ctx.state.requestId }, 'token request');
       ctx.status = error.status;
-      ctx.set({ ...error.headers });
+      if (error.status === 429 || error.status === 503) ctx.set('Retry-After', String(error.retryAfter));
       // RFC 6749 §5.2: libraries that sent the credentials in the body take a challenge for the error.
       if (error.code === 'invalid_client' && /^basic(?: |$)/i.test(ctx.get('Authorization'))) ctx.set(CHALLENGE);
       forbidStorage(ctx);
@@ -159,18 +154,10 @@ function forbidStorage(ctx: Pick<AppContext, 'set'>): void {
  */
 class OAuthError extends Error {
   constructor(
-    readonly code:
-      | 'invalid_request'
-      | 'invalid_client'
-      | 'unsupported_grant_type'
-      | 'invalid_scope'
-      | 'invalid_target'
-      | 'access_denied'
-      | 'temporarily_unavailable'
-      | 'server_error',
+    readonly code: string,
     description: string,
     readonly status = 400,
-    readonly headers: Readonly<Record<string, string>> = {},
+    readonly retryAfter = 1,
   ) {
     super(description);
   }
@@ -181,35 +168,21 @@ function invalidClient(): OAuthError {
   return new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.', 401);
 }
 
-/** Names the scopes that exist and that the client lacks. */
-function invalidScope(requested: readonly string[], { scopes }: VerifiedClient): OAuthError {
-  const missing = SCOPES.filter((each) => requested.includes(each) && !includesScope(scopes, each));
-  const reason = missing.length > 0 ? `The client does not have ${missing.join(', ')}` : 'A requested scope is unknown';
-  return new OAuthError('invalid_scope', `${reason}. The client's scopes: ${scopes.join(', ')}.`);
-}
+/** Codes of OAuth for the errors of this API that keep their status; any other is an `invalid_request`. */
+const OAUTH_CODES: Readonly<Partial<Record<RefusalCode, string>>> = {
+  network_not_allowed: 'access_denied',
+  rate_limited: 'temporarily_unavailable',
+  unavailable: 'temporarily_unavailable',
+  internal_error: 'server_error',
+  payload_too_large: 'invalid_request',
+  method_not_allowed: 'invalid_request',
+};
 
-/** Any thrown error as an OAuth error. */
-export function toOAuthError(error: unknown): OAuthError {
+function toOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
-  const { code, message, retryAfter = 1 } = refusalOf(error);
-  const headers = { 'Retry-After': String(retryAfter) };
-  switch (code) {
-    case 'network_not_allowed':
-      return new OAuthError('access_denied', 'The request comes from outside the allowed networks.', 403);
-    case 'rate_limited':
-      return new OAuthError('temporarily_unavailable', message, 429, headers);
-    case 'unavailable': {
-      const description = 'The service cannot issue tokens at the moment; repeat the request.';
-      return new OAuthError('temporarily_unavailable', description, 503, { 'Retry-After': '1' });
-    }
-    case 'internal_error':
-      return new OAuthError('server_error', 'The service failed to process the request.', 500);
-    case 'payload_too_large':
-    case 'method_not_allowed':
-      return new OAuthError('invalid_request', message, PROBLEMS[code].status);
-    default:
-      return new OAuthError('invalid_request', message);
-  }
+  const { code, message, retryAfter } = refusalOf(error);
+  const own = OAUTH_CODES[code];
+  return new OAuthError(own ?? 'invalid_request', message, own ? PROBLEMS[code].status : 400, retryAfter);
 }
 
 /** A field is missing, repeated or not a string, or the body cannot be read. */

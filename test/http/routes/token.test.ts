@@ -165,18 +165,18 @@ it.each(['https://api.example.com', 'x', '\0', 'http://127.0.0.1'])('audience %j
 });
 
 it.each([
-  ['operator', 'The client does not have operator'],
-  ['transfers:read operator:clients operator', 'The client does not have operator:clients, operator'],
-  ['unknown', 'A requested scope is unknown'],
-  ['TRANSFERS:READ', 'A requested scope is unknown'],
-  ['\0', 'A requested scope is unknown'],
-  ['transfers:read,webhooks:read', 'A requested scope is unknown'],
-  ['"', 'A requested scope is unknown'],
-])('scope %j is not granted, and the error names the scopes that exist', async (scope, reason) => {
+  'operator',
+  'transfers:read operator:clients operator',
+  'unknown',
+  'TRANSFERS:READ',
+  '\0',
+  'transfers:read,webhooks:read',
+  '"',
+])('scope %j is not granted, and the error names the scopes of the client', async (scope) => {
   const reply = await token({ ...client, scope });
   expect(tokenError(reply)).toEqual([400, 'invalid_scope']);
   const own = 'transfers:read, transfers:write, webhooks:read, webhooks:write';
-  expect(reply.body.error_description).toBe(`${reason}. The client's scopes: ${own}.`);
+  expect(reply.body.error_description).toBe(`The client's scopes are ${own}.`);
 });
 
 it("grants an operator one of the operator's scopes alone, and its token opens what that scope does", async () => {
