@@ -1,10 +1,8 @@
-import { Command as CommanderCommand, CommanderError, InvalidArgumentError } from 'commander';
-import { harmless } from '../../clients/typescript/src/cli/harmless.js';
+import { Command as CommanderCommand, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../platform/duration.js';
 import { isId } from '../platform/ids.js';
 import { timeOfParts } from '../platform/iso-time.js';
 import { Refusal } from '../platform/refusal.js';
-import { explain } from '../process/lifecycle.js';
 import type { Columns } from './view.js';
 
 /** What a command prints: `json`, for people laid out as text. */
@@ -15,11 +13,6 @@ export interface CommandResult {
   /** If set, the command prints its result, then this line as an error, and exits with 1. */
   failure?: string | undefined;
 }
-
-/** Exit codes (contract, Operator's commands). */
-const SUCCESS = 0;
-const FAILURE = 1;
-const INVALID_ARGUMENTS = 2;
 
 /** A command that prints the result of its action. Commands added to it are of the same kind. */
 export class Command extends CommanderCommand {
@@ -41,59 +34,6 @@ export class Command extends CommanderCommand {
       if (failure !== undefined) throw new Error(failure);
     });
   }
-}
-
-/** A program that prints each error as one line on standard error. Commands added to it inherit that. */
-export function createProgram(name: string): Command {
-  return new Command(name)
-    .exitOverride()
-    .helpCommand(false)
-    .configureOutput({
-      // Commander prints its help on an error; `run` prints one line instead.
-      writeErr: () => {},
-      outputError: (text, write) => process.stderr.write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`) && write(''),
-    });
-}
-
-/**
- * Ends a command that cannot print. A reader that has what it wanted, such as `head`, is no failure; a full disk is.
- */
-export function endUnprinted({ code, message }: NodeJS.ErrnoException): void {
-  // Later, when `run` has returned the exit code.
-  setImmediate(() => {
-    if (code === 'EPIPE') process.exit();
-    process.stderr.write(`the output cannot be written: ${message}\n`);
-    process.exit(FAILURE);
-  });
-}
-
-/** Runs a command line (without node and script). Never throws. @returns the exit code */
-export async function run(program: Command, args: readonly string[]): Promise<number> {
-  process.stdout.on('error', endUnprinted);
-  // An error that nobody can read still has its exit code.
-  process.stderr.on('error', () => undefined);
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-    return SUCCESS;
-  } catch (error) {
-    if (error instanceof CommanderError) return exitCodeOf(error);
-    for (const line of explain(error)) process.stderr.write(`${harmless(line)}\n`);
-    return FAILURE;
-  }
-}
-
-/** The code of an error that only passes an exit code on. */
-const ENDED = 'ended';
-
-/** Ends a command with this exit code. It has printed why. */
-export function endWith(exitCode: number): void {
-  if (exitCode !== SUCCESS) throw new CommanderError(exitCode, ENDED, '');
-}
-
-function exitCodeOf(error: CommanderError): number {
-  if (error.exitCode === 0 || error.code === ENDED) return error.exitCode;
-  if (error.code === 'commander.help') process.stderr.write('error: give a command; --help lists them\n');
-  return INVALID_ARGUMENTS;
 }
 
 /** A whole number. */
