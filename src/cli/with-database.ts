@@ -7,8 +7,6 @@ import { isUnreachable } from '../platform/database/faults.js';
 import type { Secret } from '../platform/secret.js';
 import { oneLine } from '../process/lifecycle.js';
 
-type ReachableEnvironment = Environment & { DATABASE_URL: NonNullable<Environment['DATABASE_URL']> };
-
 /**
  * The variables of the environment to work on: `env` itself if it names a database, else those of the embedded stack
  * that runs under LOCAL_DIR.
@@ -33,22 +31,15 @@ export async function requireTemporalStarted(): Promise<void> {
   if (start) throw new Error(start.failed ? start.line : `Temporal is still starting: ${start.line}`);
 }
 
-/** The settings of the environment to work on. @throws ConfigError, Error of one line */
-export async function environmentInReach(): Promise<ReachableEnvironment> {
-  const environment = readEnvironment(await findEnvironment(process.env));
-  const { DATABASE_URL } = environment;
-  if (!DATABASE_URL) {
-    throw new ConfigError(['DATABASE_URL: is not set; give postgresql://user:password@host:5432/database']);
-  }
-  return { ...environment, DATABASE_URL };
+/** @throws ConfigError if a setting that a command needs is not set */
+function required<T>(name: string, value: T | undefined, hint: string): T {
+  if (value === undefined) throw new ConfigError([`${name}: is not set; ${hint}`]);
+  return value;
 }
-
-/** A command uses no pooler: it has few connections, and `migrate` needs a session. */
-export const directUrlOf = ({ DATABASE_URL, DATABASE_DIRECT_URL }: ReachableEnvironment): Secret =>
-  DATABASE_DIRECT_URL ?? DATABASE_URL;
 
 interface Context {
   database: Database;
+  url: Secret;
   environment: Environment;
   /** The person at this machine, for the audit. */
   actor: Actor;
@@ -59,10 +50,18 @@ export function onDatabase<Args extends unknown[], Result>(
   action: (context: Context, ...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {
   return async (...args) => {
-    const environment = await environmentInReach();
-    const database = openDatabase({ url: directUrlOf(environment), poolSize: 2 });
+    const environment = readEnvironment(await findEnvironment(process.env));
+    const { DATABASE_URL, DATABASE_DIRECT_URL } = environment;
+    // A command uses no pooler: it has few connections, and `migrate` needs a session.
+    const url =
+      DATABASE_DIRECT_URL ??
+      required('DATABASE_URL', DATABASE_URL, 'give postgresql://user:password@host:5432/database');
+    const database = openDatabase({ url, poolSize: 2 });
     try {
-      return await reachingPostgres(() => action({ database, environment, actor: personHere() }, ...args));
+      return await action({ database, url, environment, actor: personHere() }, ...args);
+    } catch (error) {
+      if (isUnreachable(error)) throw new Error(`Postgres cannot be reached: ${oneLine(error)}`, { cause: error });
+      throw error;
     } finally {
       await database.close();
     }
@@ -75,31 +74,16 @@ export const expiring = (
   expire: (database: Database, by: By, retention: number) => Promise<number>,
 ) =>
   onDatabase(async ({ database, environment, actor }) => {
-    const { [setting]: retention } = environment;
-    if (retention === undefined) throw new ConfigError([`${setting}: is not set; give a duration such as 3650d`]);
+    const retention = required(setting, environment[setting], 'give a duration such as 3650d');
     return { json: { removed: await expire(database, { actor }, retention) } };
   });
 
-/** Names Postgres in the error if Postgres is unreachable. */
-export async function reachingPostgres<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isUnreachable(error)) throw new Error(`Postgres cannot be reached: ${oneLine(error)}`, { cause: error });
-    throw error;
-  }
-}
-
 /** @throws ConfigError if MASTER_KEY is not set */
-export function masterKeysOf(environment: Environment): MasterKeys {
-  const { MASTER_KEY, MASTER_KEY_PREVIOUS } = environment;
-  if (!MASTER_KEY) throw new ConfigError(['MASTER_KEY: is not set; give 32 bytes in base64 (openssl rand -base64 32)']);
-  return new MasterKeys(MASTER_KEY, MASTER_KEY_PREVIOUS);
+export function masterKeysOf({ MASTER_KEY, MASTER_KEY_PREVIOUS }: Environment): MasterKeys {
+  const key = required('MASTER_KEY', MASTER_KEY, 'give 32 bytes in base64 (openssl rand -base64 32)');
+  return new MasterKeys(key, MASTER_KEY_PREVIOUS);
 }
 
 /** The public URL of the environment's API. @throws ConfigError if BASE_URL is not set in production */
-export function baseUrlIn(environment: Environment): string {
-  const baseUrl = baseUrlOf(environment);
-  if (baseUrl === undefined) throw new ConfigError(['BASE_URL: is not set; give the https address of the API']);
-  return baseUrl;
-}
+export const baseUrlIn = (environment: Environment): string =>
+  required('BASE_URL', baseUrlOf(environment), 'give the https address of the API');
