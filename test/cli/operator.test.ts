@@ -311,7 +311,9 @@ describe('endpoints list', () => {
       { webhookId, client_id: clientId, enabled: true, failing_since, last_success_at: null, last_failure: failure },
     ]);
     const { stdout } = await runCommand(['endpoints', 'list', '--failing'], env);
-    expect(stdout).toContain([webhookId, 'true', '', '', failing_since, '503', 'status', '', 'https://'].join('\t'));
+    expect(stdout).toContain(
+      [webhookId, clientId, 'true', '', '', failing_since, '503', 'status', '', 'https://'].join('\t'),
+    );
   });
 });
 

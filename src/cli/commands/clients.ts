@@ -2,6 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { SCOPES } from '../../auth/caller.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
+import { present, time } from '../../http/schemas/fields.js';
+import { operatorClientView, presentOperatorClient } from '../../http/schemas/operator-client.js';
 import type { Client } from '../../platform/database/generated/client.js';
 import { isNetwork } from '../../platform/networks.js';
 import { ENDPOINT_LIMITS, RATE_LIMITS } from '../../platform/vocabulary.js';
@@ -110,20 +112,14 @@ type LimitOptions = { rate?: Limit; endpoints?: Limit };
 const create = onDatabase(async ({ database, actor }, options: NewClientOptions) => {
   const { name, scope: scopes, allow: networks } = options;
   const { client, clientSecret, secretId } = await auth.createClient(database, actor, { name, scopes, networks });
-  return { json: { ...present(client), client_secret: clientSecret.reveal(), secret_id: secretId } };
+  return { json: { ...shown(client), client_secret: clientSecret.reveal(), secret_id: secretId } };
 });
 
-const list = onDatabase(async ({ database }) => ({ json: (await auth.listClients(database)).map(present) }));
+const list = onDatabase(async ({ database }) => ({ json: (await auth.listClients(database)).map(shown) }));
 
 const show = onDatabase(async ({ database }, id: string) => {
   const client = await auth.showClient(database, id);
-  const secrets = client.secrets.map((secret) => ({
-    secret_id: secret.id,
-    created_at: secret.createdAt,
-    expires_at: secret.expiresAt,
-    revoked_at: secret.revokedAt,
-  }));
-  return { json: { ...present(client), secrets } };
+  return { json: { ...shown(client), secrets: presentOperatorClient(client).secrets } };
 });
 
 const rotateSecret = onDatabase(async ({ database, actor }, id: string, options: RotationOptions) => {
@@ -133,7 +129,7 @@ const rotateSecret = onDatabase(async ({ database, actor }, id: string, options:
 });
 
 const revoke = onDatabase(async ({ database, actor }, id: string) => ({
-  json: present(await auth.revokeClient(database, actor, id)),
+  json: shown(await auth.revokeClient(database, actor, id)),
 }));
 
 const revokeSecret = onDatabase(async ({ database, actor }, id: string, secretId: string) => {
@@ -142,14 +138,14 @@ const revokeSecret = onDatabase(async ({ database, actor }, id: string, secretId
 });
 
 const allow = onDatabase(async ({ database, actor }, id: string, networks: string[] = []) => ({
-  json: present(await auth.changeClient(database, actor, id, { networks })),
+  json: shown(await auth.changeClient(database, actor, id, { networks })),
 }));
 
 const setLimits = onDatabase(async ({ database, actor }, id: string, options: LimitOptions) => {
   const { rate, endpoints } = options;
   if (rate === undefined && endpoints === undefined) throw new Error('give --rate or --endpoints');
   const limits = { rateLimit: rate && limitOf(rate), maxEndpoints: endpoints && limitOf(endpoints) };
-  return { json: present(await auth.changeClient(database, actor, id, limits)) };
+  return { json: shown(await auth.changeClient(database, actor, id, limits)) };
 });
 
 const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
@@ -167,16 +163,5 @@ const consoleLink = onDatabase(async (context, clientId: string, { viewer }: { v
   return { json: { url, expires_at: expiresAt } };
 });
 
-function present({ id, name, scopes, networks, createdAt, revokedAt, erasedAt, ...limits }: Client) {
-  return {
-    client_id: id,
-    name,
-    scopes,
-    networks,
-    rate_limit: limits.rateLimit,
-    max_endpoints: limits.maxEndpoints,
-    created_at: createdAt,
-    revoked_at: revokedAt,
-    erased_at: erasedAt,
-  };
-}
+const clientView = operatorClientView.omit({ secrets: true }).extend({ erased_at: time.nullable() });
+const shown = (client: Client) => present(clientView, { ...client, clientId: client.id });

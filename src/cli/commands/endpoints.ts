@@ -6,9 +6,9 @@ import {
   getEndpoint,
   listEndpoints,
   type PublicEndpoint,
-  readEndpoints,
   setEndpointConcurrencyByOperator,
   setEndpointEnabledByOperator,
+  withEndpoints,
 } from '../../endpoints/endpoints.js';
 import { type FailingEndpoint, listFailingEndpoints } from '../../endpoints/health.js';
 import { presentEndpoint } from '../../http/schemas/endpoint.js';
@@ -31,7 +31,7 @@ export function declare(endpoints: Command): void {
     about: 'list the endpoints of all clients, newest first',
     limit: 1_000,
     columns: [
-      ...['webhookId', 'enabled', 'disabled_reason', 'max_concurrency', 'failing_since'],
+      ...['webhookId', 'client_id', 'enabled', 'disabled_reason', 'max_concurrency', 'failing_since'],
       ...['last_failure.response_status', 'last_failure.error', 'last_success_at', 'url'],
     ],
     read: readPage,
@@ -79,18 +79,19 @@ export function declare(endpoints: Command): void {
 
 type ListOptions = { client?: string; failing?: true };
 
-async function readPage(database: Database, { client, failing, ...page }: ListOptions & Page): Promise<Listed[]> {
+async function readPage(
+  database: Database,
+  { client, failing: onlyFailing, ...page }: ListOptions & Page,
+): Promise<Listed[]> {
   // A mistyped id is an error; an empty list means that the client has no endpoints.
   if (client !== undefined) await showClient(database, client);
-  if (!failing) return listEndpoints(database, client, page);
+  if (!onlyFailing) return listEndpoints(database, client, page);
   const found = await listFailingEndpoints(database, { clientId: client, ...page });
-  const endpoints = await readEndpoints(
+  const failing = await withEndpoints(
     database,
-    found.map(({ id }) => id),
+    found.map((one) => ({ ...one, endpointId: one.id })),
   );
-  return found.flatMap((one) =>
-    endpoints.filter(({ id }) => id === one.id).map((endpoint) => ({ ...endpoint, ...one })),
-  );
+  return failing.map(({ endpoint, ...one }) => ({ ...endpoint, ...one }));
 }
 
 type Listed = PublicEndpoint & Partial<FailingEndpoint>;
