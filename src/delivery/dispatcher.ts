@@ -41,11 +41,9 @@ const GATHER = 20;
 const GIVING_BACK = 5;
 /**
  * After a fault of this process, such as a secret that does not open, it leases nothing of the endpoint for this time,
- * ms. The time doubles with each further fault.
+ * ms. Of more endpoints than `max` it may lease earlier: each costs an attempt that fails.
  */
-const PAUSE = { first: 1_000, longest: 60_000 };
-/** Endpoints of further faults than these may be leased from before their pause ends: each costs an attempt that fails. */
-const PAUSED = 10_000;
+const PAUSE = { ttl: 3_000, max: 10_000 };
 
 export interface DispatcherOptions {
   db: Handle;
@@ -138,7 +136,7 @@ export class Job {
  * more       room for half of its share: the loop leases                      quiet, or more again
  * any        all its slots belong to other workers                            not ours: they are notified of its attempts
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
- * any        a fault of this process before the request is sent               paused for 1 s, doubled up to 60 s; more
+ * any        a fault of this process before the request is sent               paused for 3 s; more
  * paused     an attempt is sent                                               quiet
  */
 export class Dispatcher implements Handover {
@@ -148,8 +146,8 @@ export class Dispatcher implements Handover {
   readonly #inFlight = new Set<Job>();
   /** Endpoints whose lines may have more attempts in the queue. */
   readonly #more = new Map<string, QueuedAt>();
-  /** Endpoints at which this process has had a fault of its own since it last made an attempt there. */
-  readonly #faulty = new LRUCache<string, { pause: number; until: number }>({ max: PAUSED });
+  /** Endpoints at which this process has had a fault of its own. */
+  readonly #paused = new LRUCache<string, true>(PAUSE);
   readonly #byId: Batcher<string, Job | undefined>;
   /** Attempts that are being leased by id. */
   #asked = 0;
@@ -223,7 +221,7 @@ export class Dispatcher implements Handover {
     const max = maxConcurrency ?? perEndpoint;
     const isNotOurs = workers.of(endpointId, max) === 0 && workers.count > max;
     if (isNotOurs) this.#more.delete(endpointId);
-    return isNotOurs || this.#isPaused(endpointId);
+    return isNotOurs || this.#paused.has(endpointId);
   }
 
   async committed({ clientId, deliveries }: QueuedEvent): Promise<void> {
@@ -317,7 +315,7 @@ export class Dispatcher implements Handover {
     };
     const onAnswered = () => {
       answeredAt = performance.now();
-      this.#faulty.delete(endpointId);
+      this.#paused.delete(endpointId);
       release();
     };
     const isLate = () => performance.now() - leasedAt > GIVEN_BACK_AFTER;
@@ -425,18 +423,10 @@ export class Dispatcher implements Handover {
     return !this.avoids(at) && !this.#dropping.has(endpointId) && this.options.slots.isHalfEmpty(clientId, endpointId);
   }
 
-  #isPaused(endpointId: string): boolean {
-    return (this.#faulty.peek(endpointId)?.until ?? 0) > performance.now();
-  }
-
-  /** Leases nothing of the endpoint for some time. What waits for a slot already may have the same fault. */
+  /** Leases nothing of the endpoint for some time. */
   #pause(at: QueuedAt): void {
-    const { endpointId } = at;
     this.#rememberLines([at]);
-    if (this.#isPaused(endpointId)) return;
-    const { pause = 0 } = this.#faulty.get(endpointId) ?? {};
-    const next = Math.min(PAUSE.longest, Math.max(PAUSE.first, 2 * pause));
-    this.#faulty.set(endpointId, { pause: next, until: performance.now() + next });
+    this.#paused.set(at.endpointId, true);
   }
 
   /** @returns true: endpoints may have room again although nothing is new in the queue */

@@ -55,79 +55,48 @@ export async function makeAttempt(
   const recorded = await dependencies.recorder.record({ attempt, outcome });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
   // After a crash before this point, the endpoint's next 410 disables it.
-  if (recorded && outcome.responseStatus === 410) await disableGone(dependencies, attempt);
-  else if (recorded?.status === 'failed' && attempt.trigger !== 'manual') await disableIfFailing(dependencies, attempt);
+  if (recorded && outcome.responseStatus === 410) await disableOnce(dependencies, attempt, 'gone');
+  else if (recorded?.status === 'failed' && attempt.trigger !== 'manual')
+    await disableOnce(dependencies, attempt, 'failing');
   return { outcome, recorded };
 }
 
-/** The disabling in progress of each endpoint and URL. */
+/** The disabling in progress of each endpoint, by reason and URL. */
 const disabling = new Map<string, Promise<void>>();
 
 /**
- * Disables an endpoint that responded 410, and cancels its pending deliveries. The record has made the delivery of the 410
- * `failed`. This runs apart from the record, and once for a burst of 410s: transactions that each lock their own delivery
- * and then all others would deadlock, and would hold every connection meanwhile.
+ * Disables an endpoint that responded 410 or is failing, and cancels its pending deliveries. This runs apart from the
+ * record, and once for a burst: transactions that each lock their own delivery and then all others would deadlock, and
+ * would hold every connection meanwhile. An attempt that is recorded during a check shares it.
  */
-function disableGone(dependencies: AttemptDependencies, { endpointId, url }: LeasedAttempt): Promise<void> {
-  const key = `${endpointId} ${url}`;
-  const running = disabling.get(key) ?? disableNow(dependencies, endpointId, url).finally(() => disabling.delete(key));
+function disableOnce(
+  dependencies: AttemptDependencies,
+  attempt: LeasedAttempt,
+  reason: 'gone' | 'failing',
+): Promise<void> {
+  const key = `${reason} ${attempt.endpointId} ${attempt.url}`;
+  const running = disabling.get(key) ?? disable(dependencies, attempt, reason).finally(() => disabling.delete(key));
   disabling.set(key, running);
   return running;
 }
 
-/** @param url that responded 410. Its owner may have registered another one meanwhile. */
-async function disableNow(dependencies: AttemptDependencies, endpointId: string, url: string): Promise<void> {
-  failpoint('before-disable');
-  try {
-    await disableAndReport(dependencies, endpointId, 'gone', url);
-  } catch (error) {
-    dependencies.log.error({ err: error, webhook_id: endpointId }, 'could not disable an endpoint that is gone');
-  }
-}
-
-/** Disables the endpoint. If this call is the one that disables it, the log and the metrics report it. */
-async function disableAndReport(
-  { database, metrics, log }: AttemptDependencies,
-  endpointId: string,
+/** If this call is the one that disables the endpoint, the log and the metrics report it. Never rejects. */
+async function disable(
+  { database, disableAfter, metrics, log }: AttemptDependencies,
+  { endpointId, url }: LeasedAttempt,
   reason: 'gone' | 'failing',
-  url?: string,
 ): Promise<void> {
-  if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason, url)))) return;
-  metrics.endpointDisabled(reason);
-  log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
-}
-
-/** Endpoints whose failure is being checked, and whether a further delivery was exhausted meanwhile. */
-const checking = new Map<string, { again: boolean }>();
-
-/** Checks one endpoint once at a time: deliveries that are exhausted meanwhile share the next check. */
-async function disableIfFailing(dependencies: AttemptDependencies, { endpointId }: LeasedAttempt): Promise<void> {
-  const running = checking.get(endpointId);
-  if (running) {
-    running.again = true;
-    return;
-  }
-  const check = { again: true };
-  checking.set(endpointId, check);
   try {
-    while (check.again) {
-      check.again = false;
-      await checkFailing(dependencies, endpointId);
-    }
-  } finally {
-    checking.delete(endpointId);
-  }
-}
-
-async function checkFailing(dependencies: AttemptDependencies, endpointId: string): Promise<void> {
-  const { database, disableAfter, log } = dependencies;
-  try {
-    if (await isFailing(database, endpointId, disableAfter)) {
-      await disableAndReport(dependencies, endpointId, 'failing');
-    }
+    failpoint('before-disable');
+    if (reason === 'failing' && !(await isFailing(database, endpointId, disableAfter))) return;
+    // The owner may have registered another URL than the one that responded 410.
+    const ofUrl = reason === 'gone' ? url : undefined;
+    if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason, ofUrl)))) return;
+    metrics.endpointDisabled(reason);
+    log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
   } catch (error) {
-    // The attempt is recorded. The endpoint's next exhausted delivery repeats the check.
-    log.error({ err: error, webhook_id: endpointId }, 'could not check whether the endpoint is failing');
+    // The attempt is recorded. The endpoint's next such attempt does it.
+    log.error({ err: error, webhook_id: endpointId }, `could not disable an endpoint that is ${reason}`);
   }
 }
 
