@@ -29,15 +29,10 @@ export const BATCH = 200;
 /** The end of a line of the queue, in the order of its index. */
 export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;
 
-/** How many attempts of each line of an endpoint this process takes now, 0 for none. */
-export interface Allowance {
-  endpointId: string;
-  attempts: number;
-}
-
 export interface LeaseRequest {
   token: string;
-  allowances: readonly Allowance[];
+  /** How many attempts of each line of an endpoint this process takes now, 0 for none. */
+  allowances: readonly { endpointId: string; attempts: number }[];
   limit: number;
 }
 
@@ -59,22 +54,15 @@ export async function readHeads(db: Handle, after: Cursor | null): Promise<{ hea
 }
 
 /** Leases attempts from both lines of each endpoint that the request's `allowances` name. */
-export function leaseOfEndpoints(db: Handle, request: LeaseRequest): Promise<LeasedRow[]> {
-  return db.query<LeasedRow>(LEASE_OF_ENDPOINTS, valuesOf(request));
+export function leaseOfEndpoints(db: Handle, { token, allowances, limit }: LeaseRequest): Promise<LeasedRow[]> {
+  const endpointIds = allowances.map(({ endpointId }) => endpointId);
+  const attempts = allowances.map((allowance) => allowance.attempts);
+  return db.query<LeasedRow>(LEASE_OF_ENDPOINTS, [token, endpointIds, attempts, limit]);
 }
 
 /** Leases attempts by the ids of their deliveries, where they are free. */
 export function leaseById(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
   return db.hot<LeasedRow>(LEASE_BY_ID, [token, deliveryIds]);
-}
-
-function valuesOf({ token, allowances, limit }: LeaseRequest): unknown[] {
-  return [
-    token,
-    allowances.map(({ endpointId }) => endpointId),
-    allowances.map((allowance) => allowance.attempts),
-    limit,
-  ];
 }
 
 /**

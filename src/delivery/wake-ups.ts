@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { z } from 'zod';
 import type { Database } from '../platform/database/database.js';
-import { isId } from '../platform/ids.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { QueuedAt } from './handover.js';
 import type { Cursor } from './lease.js';
@@ -20,37 +20,29 @@ const AFTER_FIRST = 100;
 /** Random numbers are below this. */
 const NUMBERS = 65_536;
 /** Endpoints that a notification names: Postgres takes 8,000 bytes. */
-const NAMED = 80;
-/** Instead of a number: every worker with slots leases at once. */
-const ALL = 'all';
-/** The first word of another notification: how far a worker has scanned the queue. */
-const SCANNED = 'scanned';
+const NAMED = 50;
 
-/** A notification: which endpoints have attempts in the queue. */
-interface WakeUp {
-  /** Chosen at random for each notification, so that the workers are woken first in turn. */
-  number: number | typeof ALL;
-  endpoints: readonly QueuedAt[];
-}
+const NOTIFICATION = z.union([
+  /** Which endpoints have attempts in the queue. `number`: random, so that the workers are woken first in turn; null: all are. */
+  z.object({
+    number: z.int().nullable(),
+    endpoints: z.array(z.object({ endpointId: z.guid(), clientId: z.guid(), maxConcurrency: z.int().nullable() })),
+  }),
+  /** How far a worker has scanned the queue; null: to its end. */
+  z.object({ scanned: z.object({ endpointId: z.guid(), line: z.enum(['fresh', 'late']) }).nullable() }),
+]);
+type Notification = z.infer<typeof NOTIFICATION>;
 
-function encode({ number, endpoints }: WakeUp): string {
-  const named = endpoints.map(({ endpointId, clientId, maxConcurrency }) =>
-    [endpointId, clientId, maxConcurrency ?? ''].join(),
-  );
-  return [number, ...named].join(' ');
-}
+/** The schema leaves out what else the caller's objects have, such as the secret of an attempt. */
+const encode = (notification: Notification) => JSON.stringify(NOTIFICATION.parse(notification));
 
 /** @returns undefined: it is not understood */
-function decode(payload = ''): WakeUp | undefined {
-  const [number = '', ...named] = payload.split(' ');
-  const endpoints = named.map((text) => {
-    const [endpointId = '', clientId = '', max = ''] = text.split(',');
-    return { endpointId, clientId, maxConcurrency: max === '' ? null : Number(max) };
-  });
-  const isValid =
-    endpoints.length > 0 && endpoints.every(({ endpointId, clientId }) => isId(endpointId) && isId(clientId));
-  if (!isValid || !/^(\d+|all)$/.test(number)) return undefined;
-  return { number: number === ALL ? ALL : Number(number), endpoints };
+function decode(payload = ''): Notification | undefined {
+  try {
+    return NOTIFICATION.parse(JSON.parse(payload));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Tells the workers which endpoints have attempts in the queue. */
@@ -68,24 +60,25 @@ export interface WakeUps {
 export function sendWakeUps(database: Pick<Database, 'query'>, log?: Log): WakeUps {
   const waiting = { one: new Map<string, QueuedAt>(), all: new Map<string, QueuedAt>() };
   let timer: NodeJS.Timeout | undefined;
-  const take = (endpoints: Map<string, QueuedAt>, next: () => WakeUp['number']) => {
+  const take = (endpoints: Map<string, QueuedAt>, next: () => number | null): Notification[] => {
     const all = [...endpoints.values()];
     endpoints.clear();
-    const parts = Array.from({ length: Math.ceil(all.length / NAMED) }, (_, i) =>
-      all.slice(i * NAMED, (i + 1) * NAMED),
-    );
-    return parts.map((part) => encode({ number: next(), endpoints: part }));
+    const count = Math.ceil(all.length / NAMED);
+    return Array.from({ length: count }, () => ({ number: next(), endpoints: all.splice(0, NAMED) }));
   };
   const flush = async () => {
     if (!timer) return;
     clearTimeout(timer);
     timer = undefined;
-    await notify([...take(waiting.one, () => randomInt(NUMBERS)), ...take(waiting.all, () => ALL)]);
+    await notify([...take(waiting.one, () => randomInt(NUMBERS)), ...take(waiting.all, () => null)]);
   };
   // Without a notification a worker finds the attempts by its polls.
-  const notify = (payloads: readonly string[]) =>
+  const notify = (notifications: readonly Notification[]) =>
     database
-      .query('select pg_notify($1, payload)::text from unnest($2::text[]) as payload', [CHANNEL, payloads])
+      .query('select pg_notify($1, payload)::text from unnest($2::text[]) as payload', [
+        CHANNEL,
+        notifications.map(encode),
+      ])
       .catch((error) => log?.warn({ err: error }, 'workers could not be notified'));
   const add = (to: Map<string, QueuedAt>, at: readonly QueuedAt[]) => {
     for (const one of at) to.set(one.endpointId, one);
@@ -94,7 +87,7 @@ export function sendWakeUps(database: Pick<Database, 'query'>, log?: Log): WakeU
   return {
     send: (at) => add(waiting.one, at),
     sendToAll: (at) => add(waiting.all, at),
-    sendScanned: (upTo) => void notify([upTo ? `${SCANNED} ${upTo.endpointId} ${upTo.line}` : SCANNED]),
+    sendScanned: (scanned) => void notify([{ scanned }]),
     flush,
   };
 }
@@ -125,24 +118,21 @@ export function receiveWakeUps({ workers, perEndpoint, expect, poll, scanned }: 
     for (const at of endpointsLater.values()) expect(at);
     endpointsLater.clear();
   };
+  const wake = (at: QueuedAt, number: number | null) => {
+    const max = at.maxConcurrency ?? perEndpoint;
+    if (workers.of(at.endpointId, max) === 0) return;
+    const place = number === null ? 0 : workers.placeAt(at.endpointId, max, number);
+    if (place === 0) expect(at);
+    if (place !== 1) return;
+    endpointsLater.set(at.endpointId, at);
+    later ??= setTimeout(run, AFTER_FIRST);
+  };
   return {
     receive(payload: string | undefined): void {
-      const [kind, endpointId = '', line] = payload?.split(' ') ?? [];
-      if (kind === SCANNED) {
-        scanned(isId(endpointId) ? { endpointId, line: line === 'late' ? 'late' : 'fresh' } : null);
-        return;
-      }
-      const wakeUp = decode(payload);
-      if (!wakeUp) poll();
-      for (const at of wakeUp?.endpoints ?? []) {
-        const max = at.maxConcurrency ?? perEndpoint;
-        if (workers.of(at.endpointId, max) === 0) continue;
-        const place = wakeUp?.number === ALL ? 0 : workers.placeAt(at.endpointId, max, wakeUp?.number ?? 0);
-        if (place === 0) expect(at);
-        if (place !== 1) continue;
-        endpointsLater.set(at.endpointId, at);
-        later ??= setTimeout(run, AFTER_FIRST);
-      }
+      const notification = decode(payload);
+      if (!notification) poll();
+      else if ('scanned' in notification) scanned(notification.scanned);
+      else for (const at of notification.endpoints) wake(at, notification.number);
     },
     stop(): void {
       clearTimeout(later);

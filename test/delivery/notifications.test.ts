@@ -69,6 +69,18 @@ describe('notifying workers of attempts', () => {
     expect(worker.polls).toBe(1);
   });
 
+  it('sends nothing else of an attempt, such as its secret', async () => {
+    await listen();
+    const query = jest.spyOn(db, 'query');
+    const wakeUps = sendWakeUps(db, silentLog);
+    wakeUps.send([{ ...retry, secretEnvelope: 'v1:envelope' } as QueuedAt]);
+    await wakeUps.flush();
+    const sent = query.mock.calls.map(([, values]) => JSON.stringify(values));
+    query.mockRestore();
+    expect(sent.join()).toContain(retry.endpointId);
+    expect(sent.join()).not.toContain('envelope');
+  });
+
   it('names any number of endpoints', async () => {
     const worker = await listen();
     const handover = notifyHandover(db, [], silentLog);
@@ -151,7 +163,8 @@ describe('notifying workers of attempts', () => {
 
   it('wakes every worker where the payload is not understood', async () => {
     const worker = await listen(() => 1);
-    for (const payload of ['', 'x', `7 ${newId()}`, `x ${newId()},${newId()},`]) {
+    const unknown = { number: 7, endpoints: [{ endpointId: 'x', clientId, maxConcurrency: null }] };
+    for (const payload of ['', 'x', '{}', JSON.stringify(unknown)]) {
       const { polls } = worker;
       await db.query(`select pg_notify('queue', $1)::text`, [payload]);
       await waitFor('a poll', () => worker.polls > polls);
