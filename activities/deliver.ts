@@ -17,7 +17,7 @@ import {
 
 /** A timer of Temporal may fire a little early on Postgres's clock, ms. */
 const EARLY = 100;
-/** How long an activity waits for an attempt in the queue, ms: for its lease, and then, within 16 s, for its record. */
+/** How long an activity waits for an attempt in the queue, ms: for its lease, and in all if it is leased. */
 const ELSEWHERE = { queued: 1_000, leased: 20_000 };
 /** Longest time between two looks for an attempt of another worker, ms. */
 const LONGEST_LOOK = 500;

@@ -9,5 +9,5 @@ export const DeliveryState = defineSearchAttributeKey('DeliveryState', 'KEYWORD'
 
 export const SEARCH_ATTRIBUTES = [ClientId, TransferId, EventType, WebhookIds, DeliveryState];
 
-/** The state of a whole event. It is set at the start, and once more at the end if it has changed. */
+/** The state of a whole event. It is set at the start of each run, and once more at the end if it has changed. */
 export type DeliveryStateValue = 'delivered' | 'retrying' | 'exhausted' | 'cancelled';

@@ -28,8 +28,7 @@ export interface Backlog {
 }
 
 /**
- * Reads the backlog from partial indexes alone. The cost grows with the waiting rows, up to a bound, not with finished
- * ones.
+ * Reads the backlog. The cost grows with the waiting rows, up to a bound, not with finished ones.
  */
 export async function readBacklog(db: Handle): Promise<Backlog> {
   const { backlog } = await rowOf<{ backlog: Backlog }>(db, BACKLOG, [COUNTED, OVERDUE_AFTER]);
@@ -149,7 +148,7 @@ export function measureAttempts(registry: Registry, { slots, recorder, workers, 
   gauge('webhook_workers', 'Live workers, as this process counts them.', () => workers.count);
   gauge(
     'webhook_listener_up',
-    'Whether this process hears the notifications of new attempts. If 0, first attempts wait for its poll, up to a second.',
+    'Whether this process hears the notifications of new attempts. If 0, first attempts wait for the turn of a worker to poll.',
     () => Number(listener.isUp),
   );
   gauge(

@@ -22,6 +22,7 @@ import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
 import { dropStale, freeExpired, giveBack } from './queue.js';
 import { Scan } from './scan.js';
+import { NotSent } from './sender/attempt-error.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
 import type { WakeUps } from './wake-ups.js';
@@ -109,10 +110,11 @@ export class Job {
  *   was made and the next one is due at once. Attempts that are asked for while a statement runs share the next one.
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
  * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have attempts
- *   (scan.ts). What it finds is like a notification. It tells the other workers of lines that nobody has leased for a
- *   second.
+ *   (scan.ts). What it finds is like a notification. It tells the other workers of lines whose first free attempt has been
+ *   due for a second.
  *
- * It leases of an endpoint only what it expects to make within a second, so that other workers can make the rest.
+ * It leases of each line of an endpoint only what it expects to make within a second, at least twice its slots, so that
+ * other workers can make the rest.
  *
  * An attempt:
  *
@@ -123,7 +125,7 @@ export class Job {
  * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
  * in flight  record                                                           –
  * in flight  its number was taken, or the row was leased here again           returned
- * in flight  slot came after 10 s, fault before the request                   returned
+ * in flight  slot came after 10 s, fault before a byte of the request was sent returned
  * in flight  may not be made any more                                         dropped
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
  * dropped    its row is deleted, unless it may be made again                  returned
@@ -137,7 +139,7 @@ export class Job {
  * any        all its slots belong to other workers                            not ours: they are notified of its attempts
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
  * any        a fault of this process before the request is sent               paused for 3 s; more
- * paused     an attempt is sent                                               quiet
+ * paused     an attempt has its response or failure                           quiet
  */
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
@@ -330,10 +332,10 @@ export class Dispatcher implements Handover {
       } else if (isLate()) this.#giveBack([job]);
       else this.#drop(job);
     } catch (error) {
-      // An unreachable Postgres says nothing about the endpoint.
-      if (answeredAt === undefined && !isUnreachable(error)) this.#pause(attempt);
-      // If the request may be out, the lease runs out first. A secret that does not open means that nothing was sent.
-      if (!mayBeOut || error instanceof EnvelopeError) this.#giveBack([job]);
+      // An unreachable Postgres, which the look asks, says nothing about the endpoint.
+      if (answeredAt === undefined && (mayBeOut || !isUnreachable(error))) this.#pause(attempt);
+      // If the request may be out, the lease runs out first.
+      if (!mayBeOut || error instanceof EnvelopeError || error instanceof NotSent) this.#giveBack([job]);
       if (error instanceof EnvelopeError) this.options.onUnreadableSecret?.(error);
       this.#report(error, deliveryId);
     } finally {

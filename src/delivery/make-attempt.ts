@@ -52,9 +52,9 @@ export async function makeAttempt(
   );
   failpoint('after-post');
   onAnswered();
-  const recorded = await dependencies.recorder.record({ attempt, outcome });
+  const recorded = await dependencies.recorder.record({ attempt, outcome, endedAt: performance.now() });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
-  // After a crash before this point, the endpoint's next 410 disables it.
+  // After a crash before this point, or a lost reply, the endpoint's next 410 disables it.
   if (recorded && outcome.responseStatus === 410) await disableOnce(dependencies, attempt, 'gone');
   else if (recorded?.status === 'failed' && attempt.trigger !== 'manual')
     await disableOnce(dependencies, attempt, 'failing');

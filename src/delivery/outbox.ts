@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type { WorkflowMode } from '../platform/config/config.js';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
@@ -10,7 +9,6 @@ import type { Metrics } from '../platform/telemetry/metrics.js';
 import type { LeasedAttempt } from './handover.js';
 import { isFree } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
-import { readWorkflowLoad } from './workflow-load.js';
 
 /**
  * The outbox: a row for each event whose workflow has something to learn. What changes the event's deliveries inserts the
@@ -172,7 +170,7 @@ export interface SkipOptions {
   /** WORKFLOWS_TRAIL, ms */
   trail: number;
   /** Undefined while Temporal is unavailable. */
-  temporal: () => Client | undefined;
+  temporal: () => unknown;
   metrics: Pick<Metrics, 'workflowsSkipped'>;
   log: Log;
 }
@@ -180,24 +178,19 @@ export interface SkipOptions {
 /**
  * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while
  * Temporal is unavailable. With `retries-only` it would get none anyway. An event with a failed delivery waits for its
- * workflow. A warning says how many events come and how many workflows start, since only the operator can change either.
+ * workflow. A warning says so, since only the operator can change the load or Temporal's capacity.
  */
 export function skipWorkflowsLoop(options: SkipOptions): Periodic {
   const { db, workflows, workers, trail, temporal, metrics, log } = options;
   let skipped = 0;
   let ranAt = Number.NEGATIVE_INFINITY;
   let warnedAt = Number.NEGATIVE_INFINITY;
-  async function warn(): Promise<void> {
+  function warn(): void {
     warnedAt = performance.now();
-    const client = temporal();
-    const load = client && (await readWorkflowLoad(db, client).catch(() => undefined));
-    const rates = load && { events_per_second: load.events, workflow_starts_per_second: load.starts };
-    log.warn(
-      { skipped, ...rates },
-      client
-        ? 'delivered events get no workflow: more come than Temporal starts; set WORKFLOWS=retries-only or give Temporal more cores'
-        : 'delivered events get no workflow: Temporal has been unavailable for WORKFLOWS_TRAIL',
-    );
+    const why = temporal()
+      ? 'more come than Temporal starts (doctor shows how many); set WORKFLOWS=retries-only or give Temporal more cores'
+      : 'Temporal has been unavailable for WORKFLOWS_TRAIL';
+    log.warn({ skipped }, `delivered events get no workflow: ${why}`);
     skipped = 0;
   }
   const loop = new Periodic({
@@ -213,7 +206,7 @@ export function skipWorkflowsLoop(options: SkipOptions): Periodic {
           skipped += batch;
         }
       } while (batch === BATCH && !loop.stopped);
-      if (skipped > 0 && performance.now() - warnedAt > QUIET) await warn();
+      if (skipped > 0 && performance.now() - warnedAt > QUIET) warn();
     },
     onFault: reportTo(log, 'skipping the workflows of delivered events failed; next try in 5 s'),
   });

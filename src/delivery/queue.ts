@@ -5,8 +5,9 @@ import { isFree } from './lease.js';
 import { tellWorkflows } from './outbox.js';
 
 /**
- * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, or when a
- * sleeping delivery comes due, and deleted by the record of the attempt. A lease is (token, time): the token names the
+ * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, when a
+ * sleeping delivery comes due, or by a manual retry or a recovery. It is deleted by the record of the attempt, or when the
+ * attempt may not be made any more. A lease is (token, time): the token names the
  * process, and no other process leases the row before the time, on Postgres's clock. A lease by id takes a row whose time
  * is over; for the scans, `freeExpired` clears its lease first. The two together tell a lease from every other of the row.
  *
@@ -44,7 +45,8 @@ export function freeExpired(db: Handle): Promise<QueuedAt[]> {
 
 /**
  * Takes attempts out of the queue that may not be made, unless another process has leased them meanwhile. A pending
- * delivery of an inactive endpoint is cancelled: it was inserted while the endpoint was being disabled.
+ * delivery of an inactive endpoint is cancelled: it was inserted while the endpoint was being disabled, or the
+ * cancellation has not reached it yet.
  */
 export async function dropStale(db: Handle, token: string, deliveryIds: readonly string[]): Promise<void> {
   await db.query(DROP_STALE, [token, deliveryIds]);

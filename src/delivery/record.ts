@@ -13,6 +13,8 @@ import type { SendOutcome } from './sender/send.js';
 export interface MadeAttempt {
   attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'line' | 'number' | 'trigger' | 'url' | 'leasedUntil'>;
   outcome: SendOutcome;
+  /** By `performance.now()`; undefined: just now. */
+  endedAt?: number;
 }
 
 /** The delivery after the record. */
@@ -37,7 +39,8 @@ export interface RecordOptions {
  * - An attempt counts by (delivery, number), whichever process holds the lease. If another attempt has its number, a
  *   late failure changes nothing, and a late success gets the next number and makes a pending or failed delivery
  *   succeed.
- * - A failed attempt of the ladder uses up a rung. A manual retry uses none: its failure leaves the plan as it was.
+ * - A failed attempt of the ladder uses up a rung, and the next one counts from its end, however late the record is. A
+ *   manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once. A manual retry that was accepted meanwhile stays.
  * - The outbox gets what the event's workflow has to learn: nothing of an attempt of the late line, which a workflow asked
  *   for, or of which it was told when the attempt was queued. With `retries-only`, nothing of a delivery that has arrived.
@@ -50,6 +53,7 @@ export function recordAttempts(
 ): Promise<RecordedAttempt[]> {
   const attempts = made.map(({ attempt }) => attempt);
   const outcomes = made.map(({ outcome }) => outcome);
+  const now = performance.now();
   return db.hot<RecordedAttempt>(RECORD, [
     token,
     attempts.map(({ deliveryId }) => deliveryId),
@@ -66,6 +70,7 @@ export function recordAttempts(
     outcomes.map(({ detail }) => detail),
     attempts.map(({ line }) => line),
     attempts.map(({ leasedUntil }) => leasedUntil),
+    made.map(({ endedAt = now }) => Math.round(now - endedAt)),
     workflows === 'retries-only',
   ]);
 }
@@ -110,9 +115,9 @@ const RECORD = `
 with input as (
   select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::text[], $6::text[],
                        $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
-                       $15::timestamptz[])
+                       $15::timestamptz[], $16::int[])
     as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
-         response_headers, response_body, error, detail, line, leased_until)
+         response_headers, response_body, error, detail, line, leased_until, ended_ago)
 ), locked as materialized (
   select d.id, d.status, d.attempt_count, d.next_attempt_at,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
@@ -132,7 +137,7 @@ with input as (
 ), judged as materialized (
   select a.*, o.*,
          o.climbs and a.wait is null or o.is_gone as fails,
-         case when a.trigger = 'manual' then a.next_attempt_at else now() + a.wait end as next,
+         case when a.trigger = 'manual' then a.next_attempt_at else now() - a.ended_ago * interval '1 millisecond' + a.wait end as next,
          coalesce(a.queued = 'manual' and not a.makes_retry, false) as owes_retry
     from attempt a cross join lateral (
       select a.error is null and (a.status = 'pending' or a.trigger = 'manual' or a.overtaken and a.status = 'failed') as succeeds,
@@ -150,7 +155,7 @@ with input as (
     finished_at = case when j.succeeds or j.fails then now() else d.finished_at end
     from judged j
    where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
-  returning d.id, d.event_id, d.client_id, d.endpoint_id, d.status, d.next_attempt_at, d.asleep, d.recovered,
+  returning d.id, d.event_id, d.client_id, d.status, d.next_attempt_at, d.asleep, d.recovered,
             j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken as unknown_to_workflow, j.line = 'late' as awaited_by_workflow
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
@@ -175,7 +180,7 @@ with input as (
   select event_id, client_id, min(case when unknown_to_workflow then 'again'
                                        when awaited_by_workflow then null
                                        when asleep or status = 'failed' then 'start'
-                                       when status <> 'pending' and not $16::boolean then 'delivered' end::outbox_state) as state
+                                       when status <> 'pending' and not $17::boolean then 'delivered' end::outbox_state) as state
     from updated group by event_id, client_id
 ), told as (
   insert into outbox as o (event_id, client_id, state)

@@ -126,7 +126,7 @@ const COUNT = `
 select count(*)::int as count from deliveries
  where endpoint_id = $1::uuid and status in ('failed', 'cancelled') and id >= $2::uuid and id < $3::uuid`;
 
-/** Deliveries of an endpoint that wait in its late line, at most; until then a recovery queues no more. */
+/** While so many deliveries of an endpoint wait in its late line, a recovery queues no more. */
 export const LATE_WAITING = 20;
 
 /** @returns how many attempts a recovery may queue now, at most `limit` */

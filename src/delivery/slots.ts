@@ -24,7 +24,7 @@ interface Endpoint<Job> {
   lines: Record<Line, { job: Job; since: number }[]>;
   /** The line that is served next, if both have a job. */
   turn: Line;
-  /** Slots released in the present second and in the last one: the speed of the endpoint. */
+  /** Attempts answered in the present second and in the last one: the speed of the endpoint. */
   released: number;
   speed: number;
   /** Whether the endpoint stands in its client's queue of ready endpoints. */
@@ -85,8 +85,8 @@ export class Slots<Job> {
   }
 
   /**
-   * How many more attempts of an endpoint this process may lease: what it expects to make within a second, at first twice
-   * its slots. Undefined: the endpoint has nothing here.
+   * How many more attempts of each line of an endpoint this process may lease: what it expects to make within a second,
+   * at least twice its slots. Undefined: the endpoint has nothing here.
    */
   allowance(clientId: string, endpointId: string): number | undefined {
     const endpoint = this.#clients.get(clientId)?.endpoints.get(endpointId);

@@ -74,7 +74,7 @@ export function readRunning(
 const RUNNING = `
 select endpoint_id as "endpointId" from workflow_starts where client_id = $1::uuid and type = $2`;
 
-/** Called by each activity of a workflow but the last: while it runs, it is not started again. */
+/** Called by the activities of a workflow: while it runs, it is not started again. */
 export async function keepStarted(db: Handle, workflowId: string): Promise<void> {
   await db.query(`update workflow_starts set ${KEPT} where workflow_id = $1`, [workflowId]);
 }

@@ -5,6 +5,7 @@ import type { Dispatcher } from '../../src/delivery/dispatcher.js';
 import type { QueuedAt } from '../../src/delivery/handover.js';
 import { Recorder, recordAttempts } from '../../src/delivery/record.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
+import { NotSent } from '../../src/delivery/sender/attempt-error.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
@@ -302,6 +303,19 @@ describe('an attempt that fails', () => {
     // Its lease would last for 30 s, and no loop runs here that would end it.
     isAway = false;
     await waitFor('the second attempt', () => sender.sent.length === 2);
+  });
+
+  // A process without free file descriptors leased on and on, and kept each attempt from the other workers for 30 s.
+  it('regression: is given back, with a pause of its endpoint, if this process could not send it', async () => {
+    const full = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+    const { commit, dispatcher } = dispatchers.open(fakeSender(() => Promise.reject(new NotSent(full))));
+    const event = await commit();
+    await waitFor('the pause', () => dispatcher.avoids(keysOf(event)));
+    // Well before the lease would end.
+    await waitFor(
+      'the lease to be given back',
+      async () => (await rowOf(keysOf(event).deliveryId))?.leaseToken === null,
+    );
   });
 
   it('is made by the same process after the pause, if its secret opens again', async () => {

@@ -98,6 +98,22 @@ describe('the record of an attempt', () => {
     expect((await read(silent)).attempts).toMatchObject([{ responseHeaders: null, error: 'timeout', detail: null }]);
   });
 
+  // Postgres was unavailable for ten minutes, and the attempt after 5 m came after a quarter of an hour.
+  it.each([
+    [4, { asleep: true }],
+    [10, { asleep: false }],
+  ])('regression: counts the next attempt from the end of this one, %d minutes ago', async (minutes, expected) => {
+    const event = await leased();
+    await record([made(event, { outcome: down })]);
+    const [recorded] = await record([
+      { ...made(event, { number: 2, outcome: down }), endedAt: performance.now() - minutes * 60_000 },
+    ]);
+    expect(recorded).toMatchObject({ isDue: !expected.asleep });
+    const delivery = await read(event);
+    expect(delivery).toMatchObject(expected);
+    expect(Math.round((delivery.nextAttemptAt!.getTime() - Date.now()) / 60_000)).toBe(5 - minutes);
+  });
+
   it('leaves the next attempt in the queue, free, when the rung is 0 s', async () => {
     const event = await leased();
     const [recorded] = await record([made(event, { outcome: down })]);

@@ -24,6 +24,15 @@ export class ProtocolFailure extends Error {
   readonly code = 'UND_ERR_SOCKET';
 }
 
+/** A fault of this process or machine, `cause`, before a byte of the request was sent. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+
+  constructor(override readonly cause: Error) {
+    super(`the request was not sent: ${cause.message}`);
+  }
+}
+
 /**
  * Faults of this process or machine, not of the receiver: too many open files, no memory, a closing sender, a request
  * that undici refuses to write.

@@ -5,7 +5,7 @@ import { requestTarget } from '../../platform/receiver-url.js';
 import type { Secret } from '../../platform/secret.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
 import type { AddressGuard } from './address-guard.js';
-import { detailOf, isOwnFault, reasonOfExchange } from './attempt-error.js';
+import { detailOf, isOwnFault, NotSent, reasonOfExchange } from './attempt-error.js';
 import { createConnector } from './connector.js';
 import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader } from './headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
@@ -114,7 +114,10 @@ export function createSender({
   }
 
   return {
-    /** Makes one POST. Rejects only for a fault of this service, never for a receiver's fault. */
+    /**
+     * Makes one POST. Rejects only for a fault of this service, never for a receiver's fault: with NotSent if no byte was
+     * sent.
+     */
     async send(outgoing: Outgoing): Promise<SendOutcome> {
       const { url, body, clientId } = outgoing;
       if (closed) throw new Error('the sender is closed');
@@ -210,7 +213,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#line === undefined && isOwnFault(error)) {
-      if (this.#end()) this.reject(error);
+      if (this.#end()) this.reject(this.#controller ? error : new NotSent(error));
     } else this.#settle(reasonOfExchange(error), detailOf(error));
   }
 

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import { NotSent } from '../../../src/delivery/sender/attempt-error.js';
+import { createSender } from '../../../src/delivery/sender/send.js';
 import { freePort } from '../../../src/platform/free-port.js';
 import { type Answering, startRawReceiver } from '../../support/raw-receiver.js';
 import { answered, closeAll, OK, outgoing, receiver, sender, turn } from '../../support/sender.js';
@@ -14,6 +16,16 @@ describe('a request without a response', () => {
     const { url, close } = await startRawReceiver(OK);
     await close();
     expect(await sender().send(outgoing(url))).toMatchObject({ error: 'refused', ...none });
+  });
+
+  test('is no outcome if this machine cannot open a connection: the error says that nothing was sent', async () => {
+    const full = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+    const blocks = () => {
+      throw full;
+    };
+    const { send, close } = createSender({ guard: { blocks, blocksLiteral: () => false } });
+    await expect(send(outgoing('http://127.0.0.1:9'))).rejects.toThrow(new NotSent(full));
+    await close();
   });
 
   test.each<[string, Answering | string]>([
