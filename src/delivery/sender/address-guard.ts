@@ -85,13 +85,21 @@ function throughNat64(address: Address): ipaddr.IPv4 | undefined {
 
 /**
  * The addresses of a name in the order in which to try them. IPv4 comes first: every receiver has it, and a worker may
- * lack IPv6. Then the families take turns, so that the first few include both.
+ * lack IPv6. Then the families take turns, so that the first few include both. An address that DNS64 derived follows the
+ * one that it contains: only a worker without IPv4 needs it.
  */
 export function inOrder(addresses: readonly string[]): string[] {
-  const four = addresses.filter((text) => isIP(text) === 4);
-  const six = addresses.filter((text) => isIP(text) !== 4);
-  const length = Math.max(four.length, six.length);
-  return Array.from({ length }, (_, i) => [...four.slice(i, i + 1), ...six.slice(i, i + 1)]).flat();
+  const parsed = addresses.map((text) => ({ text, inside: throughNat64(parseAddress(text))?.toString() }));
+  const four = parsed.filter(({ text }) => isIP(text) === 4);
+  const derived = parsed.filter(({ inside }) => four.some(({ text }) => text === inside));
+  const six = parsed.filter((one) => !four.includes(one) && !derived.includes(one));
+  return Array.from({ length: Math.max(four.length, six.length) }, (_, i) => [
+    ...four.slice(i, i + 1),
+    ...derived.filter(({ inside }) => inside === four[i]?.text),
+    ...six.slice(i, i + 1),
+  ])
+    .flat()
+    .map(({ text }) => text);
 }
 
 function literalOf(hostname: string): string | undefined {
