@@ -38,8 +38,6 @@ const UNRECORDED = 500;
  */
 const LARGE = 50;
 const GATHER = 20;
-/** Leases that are given back share a statement for this time, ms. */
-const GIVING_BACK = 5;
 /**
  * After a fault of this process, such as a secret that does not open, it leases nothing of the endpoint for this time,
  * ms. Of more endpoints than `max` it may lease earlier: each costs an attempt that fails.
@@ -129,7 +127,7 @@ export class Job {
  * in flight  may not be made any more                                         dropped
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
  * dropped    its row is deleted, unless it may be made again                  returned
- * returned   the lease is given back, 5 ms later                              –, and its endpoint has more
+ * returned   the lease is given back                                          –, and its endpoint has more
  *
  * An endpoint:
  *
@@ -154,12 +152,12 @@ export class Dispatcher implements Handover {
   /** Attempts that are being leased by id. */
   #asked = 0;
   readonly #drops: Batcher<Job, undefined>;
+  readonly #returns: Batcher<Job, undefined>;
   /** Endpoints with attempts that are being dropped: until then this process leases no more of theirs. */
   readonly #dropping = new Set<string>();
   readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
-  #returned: Job[] = [];
   readonly #scan = new Scan();
   #nextAt = 0;
   #stopped = false;
@@ -181,6 +179,7 @@ export class Dispatcher implements Handover {
       gather: 0,
     });
     this.#drops = new Batcher({ run: (jobs) => this.#dropAll(jobs), size: BATCH, concurrency: 1, gather: 0 });
+    this.#returns = new Batcher({ run: (jobs) => this.#free(jobs), size: BATCH, concurrency: 4, gather: 0 });
     this.#loop = new Periodic({
       interval: INTERVAL,
       isDue: () => this.#tick(),
@@ -505,29 +504,22 @@ export class Dispatcher implements Handover {
   }
 
   #giveBack(jobs: readonly Job[]): void {
-    if (jobs.length === 0) return;
     for (const job of jobs) {
       const { deliveryId } = job.attempt;
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
       job.end();
+      this.#inBackground(this.#returns.run(job));
     }
-    const isFirst = this.#returned.length === 0;
-    this.#returned.push(...jobs);
-    if (isFirst) this.#inBackground(this.#giveBackSoon());
   }
 
-  async #giveBackSoon(): Promise<void> {
-    await sleep(GIVING_BACK);
-    await this.#free(this.#returned.splice(0));
-  }
-
-  async #free(jobs: readonly Job[]): Promise<void> {
+  async #free(jobs: readonly Job[]): Promise<undefined[]> {
     const leases = jobs.map(({ attempt: { deliveryId }, leasedUntil }) => ({ deliveryId, leasedUntil }));
     await giveBack(this.options.db, this.options.token, leases).catch((error) =>
       this.#report(error, leases[0]?.deliveryId),
     );
     // Not before: a lease that came first would find none, and look no more.
     for (const { attempt } of jobs) this.leaveQueued(attempt);
+    return jobs.map(() => undefined);
   }
 
   /** Runs work that `stop` waits for. */
