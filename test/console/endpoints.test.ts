@@ -117,8 +117,7 @@ test('disabling asks on a page that counts what it cancels, and the next page sh
   const { browser, credentials } = await editor();
   const { endpointId } = await makeTimeline(auth.database, credentials.client_id);
   const path = `/console/endpoints/${endpointId}`;
-  const pending = async () =>
-    /data-label="Pending"><span class="one-line">(\d+)/.exec((await browser.get(path)).text)?.[1];
+  const pending = async () => /data-label="Pending">(\d+)/.exec((await browser.get(path)).text)?.[1];
   expect(await pending()).toBe('1');
   for (const page of ['disable', 'delete']) {
     expect((await browser.get(`${path}/${page}`)).text).toContain('1 pending delivery will be cancelled.');
@@ -208,7 +207,7 @@ test('a recovery reads its window as UTC and says how many deliveries start agai
   expect(start).toMatchObject({ clientId: credentials.client_id, input: { since: Date.parse(`${since}Z`) } });
   const { text } = await browser.get(`${path}/recoveries`);
   expect(text).toContain('1 delivery starts again');
-  expect(text).toMatch(/<progress [^>]*max="1" value="0"><\/progress>0 of 1</);
+  expect(text).toContain('>0 of 1<');
   const [, cancel = ''] = /action="([^"]*\/cancel)"/.exec(text) ?? [];
   expect((await browser.post(cancel, {})).headers.get('Location')).toBe(`${path}/recoveries`);
   const after = (await browser.get(`${path}/recoveries`)).text;

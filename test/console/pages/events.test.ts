@@ -60,7 +60,7 @@ describe('the page of an event', () => {
     expect(text).toContain('1 of 2 endpoints have received this event. 1 failed.');
     const names = [...text.matchAll(/<h2><bdi class="untrusted">([^<]*)</g)].map(([, name]) => name);
     expect(new Set(names).size).toBe(2);
-    expect(names[0]).toMatch(/ \(registered .*Z\)$/);
+    expect(names[0]).toMatch(/ \(registered .* UTC\)$/);
     expect(text).toContain('Sends it once. If that fails, the status stays failed.');
   });
 

@@ -44,7 +44,7 @@ describe('the overview', () => {
     const text = textOf(overview(undefined, broken()));
     expect(text).toContain('Your endpoint needs your attention.');
     expect(text).toMatch(/: The receiver responded with 503\. First failure: 60 s ago\. Latest failure: 60 s ago\./);
-    expect(text).toContain('Pending deliveries: 2 next in 4 min.');
+    expect(text).toContain('Pending deliveries: 2 next in 4 min');
   });
 
   it('does not claim that an endpoint without attempts works, and says what comes next', () => {

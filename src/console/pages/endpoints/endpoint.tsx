@@ -182,7 +182,7 @@ export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string
     endpoints.map((endpoint) => {
       const name = nameOf(endpoint);
       const isUnique = endpoints.every((other) => other === endpoint || nameOf(other) !== name);
-      const registered = new Date(timeOf(endpoint.webhookId)).toISOString();
+      const registered = new Date(timeOf(endpoint.webhookId)).toISOString().replace('T', ' ').replace('Z', ' UTC');
       return [endpoint.webhookId, isUnique ? name : `${name} (registered ${registered})`];
     }),
   );

@@ -165,6 +165,7 @@ export const endpointPages = [healthPage, enable];
 /** `95.8 % of 24`, in red unless all succeeded. */
 function SuccessRate({ succeeded, failed }: Pick<EndpointHealth, 'succeeded' | 'failed'>) {
   const attempts = succeeded + failed;
+  if (attempts === 0) return <>–</>;
   return (
     <span class="one-line">
       <span class={failed > 0 ? 'bad-text' : undefined}>{rateText(succeeded, attempts)}</span>
@@ -175,5 +176,5 @@ function SuccessRate({ succeeded, failed }: Pick<EndpointHealth, 'succeeded' | '
 
 /** The share of successes in per cent, rounded down, so that 100 % means all. */
 export function rateText(succeeded: number, attempts: number): string {
-  return attempts === 0 ? '–' : `${Math.floor((succeeded / attempts) * 1_000) / 10} %`;
+  return `${Math.floor((succeeded / attempts) * 1_000) / 10} %`;
 }

@@ -33,16 +33,10 @@ const recoveriesPage = endpointPage('recoveries', {
           <Table<Recovery>
             rows={data}
             row={({ id, status }) => ({ id: `recovery-${id}`, 'data-announce': `Recovery ${status}` })}
-            classes={{ Queued: 'right' }}
             columns={{
               Started: ({ created_at }) => <Time at={created_at} />,
               Status: ({ status }) => <span class={`badge ${TONES[status]}`}>{status}</span>,
-              Queued: ({ started, count, missing }) => (
-                <>
-                  <progress class="progress" aria-label="Queued" max={count + missing} value={started} />
-                  {countText(started)} of {countText(count + missing)}
-                </>
-              ),
+              Queued: ({ started, count, missing }) => `${countText(started)} of ${countText(count + missing)}`,
               'Events from': ({ since }) => <Time at={since} />,
               'Events until': ({ until }) => <Time at={until} />,
               Ended: ({ id, finished_at }) =>

@@ -67,7 +67,7 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
         <p>
           First failure: <RelativeTime at={failingSince ?? lastFailure.at} />. Latest failure:{' '}
           <RelativeTime at={lastFailure.at} />. Last success: <LastSuccess health={health} />. Pending deliveries:{' '}
-          <Pending pending={pending} />.
+          <Pending pending={pending} />
         </p>
         <p class="row">
           <a href={`/console/deliveries?endpoint=${endpoint.webhookId}`}>See its deliveries</a>
@@ -94,14 +94,13 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
   );
 }
 
-/** `12, next in 4 min` */
+/** `12 next in 4 min` */
 export function Pending({ pending: { count, more, nextAttemptAt } }: Pick<EndpointHealth, 'pending'>) {
   return (
-    <span class="one-line">
+    <>
       {countText(count)}
-      {more && '+'}
-      {nextAttemptAt && <NextAttempt at={nextAttemptAt} />}
-    </span>
+      {more && '+'} {nextAttemptAt && <NextAttempt at={nextAttemptAt} />}
+    </>
   );
 }
 

@@ -95,11 +95,13 @@ function StatementView({ statement }: { statement: Statement }) {
           failed: number('failed', 'every attempt failed'),
           cancelled: number('cancelled', 'the endpoint was disabled'),
           missing: number('missing', 'created while the endpoint was disabled or not yet registered'),
-          disabled: disabled_periods.map(({ from, to, reason }) => (
-            <div key={from}>
-              from <Time at={from} /> {to ? <>to {<Time at={to} />}</> : 'until now'} ({reason})
-            </div>
-          )),
+          disabled:
+            disabled_periods.length > 0 &&
+            disabled_periods.map(({ from, to, reason }) => (
+              <div key={from}>
+                from <Time at={from} /> {to ? <>to {<Time at={to} />}</> : 'until now'} ({reason})
+              </div>
+            )),
         }}
       />
     </section>
