@@ -1,4 +1,4 @@
-import { hash, type KeyObject } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -12,16 +12,8 @@ import type { Secret } from '../platform/secret.js';
 import type { Log } from '../platform/telemetry/log.js';
 import { withinMemory } from '../platform/within-memory.js';
 import { type Caller, includesScope } from './caller.js';
-import {
-  ClientCache,
-  type ClientRecord,
-  type Clock,
-  checkCredentials,
-  isAlive,
-  READ_LIMIT,
-  readClientRecord,
-  systemClock,
-} from './client-record.js';
+import { type ClientRecord, checkCredentials, isAlive, readClientRecord } from './client-record.js';
+import { type Clock, Fresh, systemClock } from './fresh.js';
 import { KeyRing, readOrMakeSigningKeys, SIGNING_ALGORITHM } from './signing-keys.js';
 
 /** A client that has authenticated with one of its secrets. */
@@ -41,9 +33,6 @@ export class OutsideOfNetworks extends Refusal {
   }
 }
 
-/** The secret expires within this second: a token that ends with it would not be valid at all. */
-export class SecretExpired extends Error {}
-
 /** Decides which client may do what: issues and verifies the access tokens of one environment. */
 export type Authority = ReturnType<typeof openAuthority>;
 
@@ -56,43 +45,102 @@ export interface AuthorityDependencies {
 }
 
 /**
+ * ms after which a read of clients or keys fails. What it finds may be as old as the read, and a revoked client, secret or
+ * key is refused within 5 s (contract, Scopes). No shorter: on a busy machine, a read that takes seconds refuses nothing.
+ */
+const READ_LIMIT = 4_500;
+/** Above as many clients in 3 s, a record would be read for most requests anyway. */
+const MAX_CLIENTS = 10_000;
+/** Verified tokens in the cache, some 50,000. Checking a signature again takes about 0.1 ms. */
+const REMEMBERED = withinMemory<TokenClaims>(16);
+/** RFC 9068 §2.1 */
+const TYPE = 'at+jwt';
+
+/** The claims of a verified token and the key that signed it; `expiresAt` in seconds since 1970. */
+const CLAIMS = z
+  .object({
+    client_id: z.string().refine(isId),
+    secret_id: z.string(),
+    scope: z.string(),
+    exp: z.number(),
+    kid: z.string(),
+  })
+  .transform(({ client_id: clientId, secret_id: secretId, scope, exp: expiresAt, kid }) => {
+    return { clientId, secretId, scopes: scope.split(' '), expiresAt, kid };
+  });
+type TokenClaims = z.output<typeof CLAIMS>;
+
+/**
  * Opens the environment's authority. It reads nothing before its first use, so that the API starts without Postgres.
  */
 export function openAuthority(dependencies: AuthorityDependencies) {
   const { config, database, masterKeys, log, clock = systemClock } = dependencies;
+  const { authUrl: issuer, baseUrl: audience, accessTokenLifetime: lifetime } = config;
+  const seconds = () => Math.floor(clock.now() / 1_000);
 
-  /** Turns a failed read into `unavailable`. The cause is in the log. */
-  const orUnavailable = async <T>(reading: Promise<T>): Promise<T> => {
+  /** Turns a read that fails into `unavailable`. The cause is in the log. */
+  const readInTime = async <T>(reading: Promise<T>): Promise<T> => {
     try {
-      return await reading;
+      return await within(READ_LIMIT, reading);
     } catch (error) {
-      if (error instanceof Refusal) throw error;
       log.warn({ err: error }, 'the store of clients and keys cannot be read');
       throw new Refusal('unavailable', 'Access cannot be checked now. The request had no effect.');
     }
   };
-  const read = (clientId: string) => orUnavailable(within(READ_LIMIT, readClientRecord(database, clientId)));
-  const clients = new ClientCache(read, clock);
-  const keyRing = new KeyRing({
-    read: () => readOrMakeSigningKeys(database, masterKeys),
-    masterKeys,
-    lifetime: config.accessTokenLifetime,
-    clock,
-    onFault: (error) => log.warn({ err: error }, 'the signing keys cannot be read again'),
+  const read = (clientId: string) => readInTime(readClientRecord(database, clientId));
+  const clients = new LRUCache<string, Fresh<ClientRecord | undefined>>({
+    max: MAX_CLIENTS,
+    memoMethod: (clientId) => new Fresh(() => read(clientId), clock),
   });
-  const tokens = new Tokens({ keyRing, issuer: config.authUrl, audience: config.baseUrl, clock });
+  const keyRing = new KeyRing(
+    () => readInTime(readOrMakeSigningKeys(database, masterKeys, lifetime)),
+    masterKeys,
+    clock,
+  );
+  const verified = new LRUCache<string, TokenClaims>(REMEMBERED);
 
-  /** The client's record. A secret that is missing in the cached record may be newer than the record. */
-  const recordWith = async (clientId: string, secretId: string): Promise<ClientRecord | undefined> => {
-    const cached = await clients.get(clientId);
-    return cached?.secrets.some(({ id }) => id === secretId) ? cached : clients.refresh(clientId);
+  /** RFC 9068 §4 and RFC 8725 §3: this service decides algorithm, type, issuer and audience, not the token. */
+  const checkToken = async (token: string): Promise<TokenClaims> => {
+    const keyOf = async ({ kid = '' }) => {
+      const key = await keyRing.verificationKey(kid);
+      if (!key) throw new errors.JWKSNoMatchingKey();
+      return key;
+    };
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
+        algorithms: [SIGNING_ALGORITHM],
+        typ: TYPE,
+        issuer,
+        audience,
+        requiredClaims: ['exp', 'iat', 'sub', 'jti'],
+        currentDate: new Date(clock.now()),
+      });
+      const claims = CLAIMS.safeParse({ ...payload, kid: protectedHeader.kid });
+      if (!claims.success) throw new errors.JWTInvalid('a claim has the wrong form');
+      return claims.data;
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
+      const problem = error instanceof errors.JWTExpired ? 'has expired' : 'is not valid';
+      throw new Refusal('invalid_token', `The access token ${problem}; get a new one from the token endpoint.`);
+    }
+  };
+
+  /** @throws Refusal invalid_token */
+  const verifyToken = async (token: string): Promise<TokenClaims> => {
+    const digest = hash('sha256', token, 'base64url');
+    const known = verified.get(digest);
+    // The token's key may have been revoked after the first verification.
+    if (known && known.expiresAt > seconds() && (await keyRing.verificationKey(known.kid))) return known;
+    const claims = await checkToken(token);
+    verified.set(digest, claims);
+    return claims;
   };
 
   return {
     /** `iss` of the tokens (AUTH_URL). */
-    issuer: config.authUrl,
+    issuer,
     /** `aud` of the tokens (BASE_URL). */
-    audience: config.baseUrl,
+    audience,
 
     /**
      * Makes the first signing key if there is none, and decrypts the keys. Call it at start.
@@ -116,19 +164,28 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     },
 
     /**
-     * Issues an RFC 9068 access token. `scopes` must be among the client's scopes and defaults to all of them.
+     * Issues an RFC 9068 access token. `scopes` must be among the client's scopes and defaults to all of them. In the
+     * last second of its secret, the token says that it lasts a second; it is refused when the secret expires.
      * @returns `expiresIn` in seconds, and the scopes separated by spaces
-     * @throws SecretExpired; Refusal unavailable
+     * @throws Refusal unavailable
      */
-    async issue(client: VerifiedClient, scopes = client.scopes) {
-      const now = clock.now();
-      const end = Math.min(now + config.accessTokenLifetime, client.secretExpiresAt ?? Number.POSITIVE_INFINITY);
-      const expiresAt = seconds(end);
-      const expiresIn = expiresAt - seconds(now);
-      if (expiresIn < 1) throw new SecretExpired();
-      const { clientId, secretId } = client;
-      const accessToken = await orUnavailable(tokens.sign({ clientId, secretId, scopes, expiresAt }));
-      return { accessToken, expiresIn, scope: scopes.join(' ') };
+    async issue({ clientId, secretId, scopes: all, secretExpiresAt }: VerifiedClient, scopes = all) {
+      const issuedAt = seconds();
+      const end = Math.min(clock.now() + lifetime, secretExpiresAt ?? Number.POSITIVE_INFINITY);
+      const expiresIn = Math.max(1, Math.floor(end / 1_000) - issuedAt);
+      const scope = scopes.join(' ');
+      const { kid, key } = await keyRing.signingKey();
+      // The claims are those of RFC 9068 §2.2 and the client's secret that the token was issued for.
+      const accessToken = await new SignJWT({ client_id: clientId, secret_id: secretId, scope })
+        .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: TYPE, kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(clientId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + expiresIn)
+        .setJti(newId())
+        .sign(key);
+      return { accessToken, expiresIn, scope };
     },
 
     /**
@@ -136,9 +193,13 @@ export function openAuthority(dependencies: AuthorityDependencies) {
      * @throws OutsideOfNetworks; Refusal invalid_token | unavailable
      */
     async authenticate(bearer: string, address: string): Promise<Caller> {
-      const claims = await orUnavailable(tokens.verify(bearer));
-      const client = await orUnavailable(recordWith(claims.clientId, claims.secretId));
-      const secret = client?.secrets.find(({ id }) => id === claims.secretId);
+      const claims = await verifyToken(bearer);
+      const record = clients.memo(claims.clientId);
+      const secretOf = (of: ClientRecord | undefined) => of?.secrets.find(({ id }) => id === claims.secretId);
+      const cached = await record.get();
+      // A secret that is missing in the cached record may be newer than the record.
+      const client = secretOf(cached) ? cached : await record.refresh();
+      const secret = secretOf(client);
       if (!client || client.revoked || !secret || !isAlive(secret, clock.now())) {
         throw new Refusal('invalid_token', 'The access token has been revoked.');
       }
@@ -149,97 +210,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
 
     /** The public keys that verify the tokens (RFC 7517). */
     async jwks(): Promise<{ keys: JWK[] }> {
-      return { keys: await orUnavailable(keyRing.publicKeys()) };
+      return { keys: await keyRing.publicKeys() };
     },
   };
-}
-
-/** RFC 9068 §2.1 */
-const TYPE = 'at+jwt';
-/** Verified tokens in the cache, some 50,000. Checking a signature again takes about 0.1 ms. */
-const REMEMBERED = withinMemory<{ claims: TokenClaims; kid: string }>(16);
-
-/** The claims of a verified token; `expiresAt` in seconds since 1970. */
-const CLAIMS = z
-  .object({ client_id: z.string().refine(isId), secret_id: z.string(), scope: z.string(), exp: z.number() })
-  .transform(({ client_id: clientId, secret_id: secretId, scope, exp: expiresAt }) => {
-    return { clientId, secretId, scopes: scope.split(' ') as readonly string[], expiresAt };
-  });
-type TokenClaims = z.output<typeof CLAIMS>;
-
-/** Signs and verifies access tokens (RFC 9068). It does not check whether the client or its secret is revoked. */
-class Tokens {
-  readonly #verified = new LRUCache<string, { claims: TokenClaims; kid: string }>(REMEMBERED);
-
-  constructor(private readonly options: { keyRing: KeyRing; issuer: string; audience: string; clock: Clock }) {}
-
-  /** The claims are those of RFC 9068 §2.2 and `secret_id`: the client's secret that the token was issued for. */
-  async sign(claims: TokenClaims): Promise<string> {
-    const { keyRing, issuer, audience, clock } = this.options;
-    const { kid, key } = await keyRing.signingKey();
-    return new SignJWT({
-      client_id: claims.clientId,
-      secret_id: claims.secretId,
-      scope: claims.scopes.join(' '),
-    })
-      .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: TYPE, kid })
-      .setIssuer(issuer)
-      .setAudience(audience)
-      .setSubject(claims.clientId)
-      .setIssuedAt(seconds(clock.now()))
-      .setExpirationTime(claims.expiresAt)
-      .setJti(newId())
-      .sign(key);
-  }
-
-  /** @throws Refusal invalid_token */
-  async verify(token: string): Promise<TokenClaims> {
-    const { keyRing, clock } = this.options;
-    const digest = hash('sha256', token, 'base64url');
-    const known = this.#verified.get(digest);
-    if (known && known.claims.expiresAt > seconds(clock.now())) {
-      // The token's key may have been revoked after the first verification.
-      if (await keyRing.verificationKey(known.kid)) return known.claims;
-      throw notValid();
-    }
-    const checked = await this.#check(token);
-    this.#verified.set(digest, checked);
-    return checked.claims;
-  }
-
-  /** RFC 9068 §4 and RFC 8725 §3: this service decides algorithm, type, issuer and audience, not the token. */
-  async #check(token: string): Promise<{ claims: TokenClaims; kid: string }> {
-    const { keyRing, issuer, audience, clock } = this.options;
-    const keyOf = async ({ kid }: { kid?: string | undefined }): Promise<KeyObject> => {
-      const key = kid === undefined ? undefined : await keyRing.verificationKey(kid);
-      if (!key) throw new errors.JWKSNoMatchingKey();
-      return key;
-    };
-    try {
-      const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
-        algorithms: [SIGNING_ALGORITHM],
-        typ: TYPE,
-        issuer,
-        audience,
-        requiredClaims: ['exp', 'iat', 'sub', 'jti', 'client_id', 'secret_id', 'scope'],
-        currentDate: new Date(clock.now()),
-      });
-      const claims = CLAIMS.safeParse(payload);
-      if (!claims.success || !protectedHeader.kid) throw new errors.JWTInvalid('a claim has the wrong form');
-      return { claims: claims.data, kid: protectedHeader.kid };
-    } catch (error) {
-      if (error instanceof errors.JWTExpired)
-        throw new Refusal('invalid_token', 'The access token has expired; get a new one from the token endpoint.');
-      if (error instanceof errors.JOSEError) throw notValid();
-      throw error;
-    }
-  }
-}
-
-function notValid(): Refusal {
-  return new Refusal('invalid_token', 'The access token is not valid; get a new one from the token endpoint.');
-}
-
-function seconds(milliseconds: number): number {
-  return Math.floor(milliseconds / 1000);
 }

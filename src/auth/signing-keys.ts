@@ -1,55 +1,62 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { type Actor, recordAudit } from '../platform/audit.js';
 import { type Database, type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import type { SigningKey } from '../platform/database/generated/client.js';
-import { within } from '../platform/deadline.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
-import { type Clock, READ_LIMIT } from './client-record.js';
 import { endLinkedSessions } from './console-sessions.js';
+import { type Clock, Fresh } from './fresh.js';
 
 export const SIGNING_ALGORITHM = 'RS256';
 
-/** A signing key as it is stored. The ages come from Postgres's clock, so that all processes agree on them. */
+/**
+ * ms between making a key and signing with it: longer than the keys are cached, so that every process knows the key then.
+ */
+const SIGNS_AFTER = 8_000;
+/** ms that a retired key keeps verifying after its last token has expired. Longer than `SIGNS_AFTER`. */
+const RETIREMENT_MARGIN = 60_000;
+
+/** A signing key as it is stored. Its age comes from Postgres's clock, so that all processes agree on it. */
 export interface StoredKey {
   kid: string;
   publicJwk: JWK;
   privateKeyEnvelope: string;
-  /** ms since the key was made. */
-  age: number;
-  /** ms since a newer key was made; null for the newest. */
-  retiredFor: number | null;
+  /** Whether every process knows the key. */
+  isKnown: boolean;
 }
 
-type NewKey = Omit<StoredKey, 'age' | 'retiredFor'>;
+type NewKey = Omit<StoredKey, 'isKnown'>;
 
-/** Every signing key, newest first. */
-async function readSigningKeys(db: Handle): Promise<StoredKey[]> {
+/** The signing keys whose tokens may still be valid, newest first. @param lifetime of a token, ms */
+async function readSigningKeys(db: Handle, lifetime: number): Promise<StoredKey[]> {
   const rows = await db.hot<{ key: StoredKey }>(
     `select json_build_object(
        'kid', kid, 'publicJwk', public_jwk, 'privateKeyEnvelope', private_key_envelope,
-       'age', extract(epoch from clock_timestamp() - created_at) * 1000,
-       'retiredFor', extract(epoch from clock_timestamp() - retired_at) * 1000) as key
-     from signing_keys order by created_at desc, kid`,
-    [],
+       'isKnown', created_at <= clock_timestamp() - $1::float8 * interval '1 millisecond') as key
+     from signing_keys
+     where retired_at is null or retired_at > clock_timestamp() - $2::float8 * interval '1 millisecond'
+     order by created_at desc, kid`,
+    [SIGNS_AFTER, lifetime + RETIREMENT_MARGIN],
   );
   return rows.map((row) => row.key);
 }
 
-/**
- * Every signing key, newest first. Makes the first key if there is none; of concurrent processes, only one makes it.
- */
-export async function readOrMakeSigningKeys(database: Database, masterKeys: MasterKeys): Promise<StoredKey[]> {
-  const keys = await within(READ_LIMIT, readSigningKeys(database));
+/** As `readSigningKeys`. Makes the first key if there is none; of concurrent processes, only one makes it. */
+export async function readOrMakeSigningKeys(
+  database: Database,
+  masterKeys: MasterKeys,
+  lifetime: number,
+): Promise<StoredKey[]> {
+  const keys = await readSigningKeys(database, lifetime);
   if (keys.length > 0) return keys;
   const first = await makeSigningKey(masterKeys);
   return database.transaction(async (handle) => {
     await lockSigningKeys(handle);
-    if ((await readSigningKeys(handle)).length === 0) await addSigningKey(handle, first);
-    return readSigningKeys(handle);
+    if ((await readSigningKeys(handle, lifetime)).length === 0) await addSigningKey(handle, first);
+    return readSigningKeys(handle, lifetime);
   });
 }
 
@@ -144,125 +151,42 @@ async function addSigningKey(db: Handle, key: NewKey): Promise<void> {
   );
 }
 
-/** ms after which the keys are read again before the next use. */
-const REREAD_AFTER = 4_000;
 /**
- * ms after which a verification starts to read the keys again without waiting for the result. It waits after 4 s, so that
- * a slow read on a busy machine refuses no request.
- */
-const REFRESH_AFTER = 2_000;
-/** ms after which keys that could not be read again stop verifying, so that a revoked key is refused within 5 s. */
-const TRUSTED_FOR = 5_000;
-/**
- * ms between making a key and signing with it: longer than `REREAD_AFTER`, so that every process knows the key then.
- */
-const SIGNS_AFTER = 8_000;
-/** ms that a retired key keeps verifying after its last token has expired. Longer than `SIGNS_AFTER`. */
-const RETIREMENT_MARGIN = 60_000;
-/**
- * Least ms between two reads for an unknown kid, and after a failed read. An unknown kid may be forged, so it must not
- * cause a read each time.
+ * The age, ms, from which keys are read again for an unknown kid, and to be published. An unknown kid may be forged, so it
+ * must not cause a read each time.
  */
 const READ_INTERVAL = 1_000;
 
-interface RingKey extends NewKey {
-  publicKey: KeyObject;
-  /** Decrypted at its first use: `keys rotate-master` changes the envelope, not the key. */
-  privateKey: KeyObject | undefined;
-  /** `Clock.steady()` at the time at which the key was made. */
-  madeAt: number;
-}
-
-interface KeyRingOptions {
-  read: () => Promise<StoredKey[]>;
-  masterKeys: MasterKeys;
-  /** Lifetime of a token, ms. */
-  lifetime: number;
-  clock: Clock;
-  /** Called if the keys cannot be read again. The known keys go on signing, and go on verifying for 5 s. */
-  onFault: (error: unknown) => void;
-}
-
-/** The signing keys that this process knows. They are at most `REREAD_AFTER` old at each use. */
+/** The signing keys that this process knows. */
 export class KeyRing {
-  #keys: readonly RingKey[] = [];
-  #readAt: number | undefined;
-  #failedAt: number | undefined;
-  #reading: Promise<void> | undefined;
+  readonly #keys: Fresh<(StoredKey & { privateKey?: KeyObject })[]>;
 
-  constructor(private readonly options: KeyRingOptions) {}
+  constructor(
+    read: () => Promise<StoredKey[]>,
+    private readonly masterKeys: MasterKeys,
+    clock: Clock,
+  ) {
+    this.#keys = new Fresh(read, clock);
+  }
 
   /** The newest key that every process knows; if all keys are too new, the oldest. @throws EnvelopeError */
   async signingKey(): Promise<{ kid: string; key: KeyObject }> {
-    await this.#reread(REREAD_AFTER);
-    const now = this.options.clock.steady();
-    const chosen = this.#keys.find((key) => now - key.madeAt >= SIGNS_AFTER) ?? this.#keys.at(-1);
+    const keys = await this.#keys.get();
+    const chosen = keys.find((key) => key.isKnown) ?? keys.at(-1);
     if (!chosen) throw new Error('there is no signing key');
-    return { kid: chosen.kid, key: this.#open(chosen) };
+    const { kid, privateKeyEnvelope } = chosen;
+    chosen.privateKey ??= createPrivateKey(this.masterKeys.open(privateKeyEnvelope, kid).reveal());
+    return { kid, key: chosen.privateKey };
   }
 
-  /**
-   * Undefined if no key has that id, or if the last token of the key has expired.
-   * @throws Error if the keys could not be read for 5 s, since the key may be revoked by now
-   */
-  async verificationKey(kid: string): Promise<KeyObject | undefined> {
-    const refreshed = this.#reread(REFRESH_AFTER);
-    if (this.#isWithin(REREAD_AFTER, this.#readAt)) refreshed.catch(() => undefined);
-    else await refreshed;
-    if (!this.#find(kid)) await this.#reread(READ_INTERVAL);
-    if (!this.#isWithin(TRUSTED_FOR, this.#readAt)) {
-      throw new Error('the signing keys were read too long ago to verify a token');
-    }
-    return this.#find(kid)?.publicKey;
+  /** Undefined if no key has that id, or if the last token of the key has expired. */
+  async verificationKey(kid: string): Promise<JWK | undefined> {
+    const find = (keys: readonly StoredKey[]) => keys.find((key) => key.kid === kid)?.publicJwk;
+    return find(await this.#keys.get()) ?? find(await this.#keys.get(READ_INTERVAL));
   }
 
   /** The keys for `/.well-known/jwks.json`, including every key that another process may sign with. */
   async publicKeys(): Promise<JWK[]> {
-    await this.#reread(READ_INTERVAL);
-    return this.#keys.map((key) => key.publicJwk);
-  }
-
-  #isWithin(limit: number, at: number | undefined): boolean {
-    return at !== undefined && this.options.clock.steady() - at < limit;
-  }
-
-  #find(kid: string): RingKey | undefined {
-    return this.#keys.find((key) => key.kid === kid);
-  }
-
-  /** Reads the keys again if the last read is older than `maxAge` (ms). Concurrent calls share one read. */
-  async #reread(maxAge: number): Promise<void> {
-    const { clock, onFault } = this.options;
-    if (this.#isWithin(maxAge, this.#readAt)) return;
-    if (this.#keys.length > 0 && this.#isWithin(READ_INTERVAL, this.#failedAt)) return;
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
-    try {
-      await this.#reading;
-    } catch (error) {
-      this.#failedAt = clock.steady();
-      if (this.#keys.length === 0) throw error;
-      onFault(error);
-    }
-  }
-
-  async #read(): Promise<void> {
-    const { clock, lifetime, read } = this.options;
-    const begun = clock.steady();
-    const stored = await read();
-    const useful = stored.filter((key) => key.retiredFor === null || key.retiredFor < lifetime + RETIREMENT_MARGIN);
-    this.#keys = useful.map((key) => {
-      const known = this.#find(key.kid);
-      const publicKey = known?.publicKey ?? createPublicKey({ key: { ...key.publicJwk }, format: 'jwk' });
-      return { ...key, publicKey, privateKey: known?.privateKey, madeAt: begun - key.age };
-    });
-    this.#readAt = begun;
-  }
-
-  #open(key: RingKey): KeyObject {
-    const { kid, privateKeyEnvelope } = key;
-    key.privateKey ??= createPrivateKey(this.options.masterKeys.open(privateKeyEnvelope, kid).reveal());
-    return key.privateKey;
+    return (await this.#keys.get(READ_INTERVAL)).map((key) => key.publicJwk);
   }
 }

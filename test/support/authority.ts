@@ -4,8 +4,8 @@ import {
   openAuthority,
   type VerifiedClient,
 } from '../../src/auth/authority.js';
-import type { Clock } from '../../src/auth/client-record.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
+import type { Clock } from '../../src/auth/fresh.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { masterKeys, OPERATOR } from './factories.js';
 import { silentLog } from './silent-log.js';
@@ -18,8 +18,7 @@ export const ADDRESS = '203.0.113.7';
 
 /** A clock that a test moves forward. It starts at the real time, since Postgres has its own clock. */
 export class TestClock implements Clock {
-  /** Not from 0, which lru-cache treats as no time. */
-  #passed = 1_000;
+  #passed = 0;
   readonly #begun = Date.now();
 
   now(): number {

@@ -1,5 +1,5 @@
 import type Router from '@koa/router';
-import { type Authority, OutsideOfNetworks, SecretExpired, type VerifiedClient } from '../../auth/authority.js';
+import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
 import { includesScope, SCOPES } from '../../auth/caller.js';
 import type { Handle } from '../../platform/database/database.js';
 import { isId } from '../../platform/ids.js';
@@ -65,9 +65,7 @@ async function answerTokenRequest(ctx: AppContext, services: Services): Promise<
   checkTargets(parameters, authority.audience);
   const scopes = chooseScopes(parameters, client);
   limit.refuseExceeded(limit.use(client.clientId));
-  const { accessToken, expiresIn, scope } = await authority.issue(client, scopes).catch((error: unknown) => {
-    throw error instanceof SecretExpired ? invalidClient() : error;
-  });
+  const { accessToken, expiresIn, scope } = await authority.issue(client, scopes);
   forbidStorage(ctx);
   ctx.body = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope };
 }
