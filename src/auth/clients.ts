@@ -2,15 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Actor, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
-import type { Client, ClientSecret, Prisma } from '../platform/database/generated/client.js';
+import type { Client, Prisma } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';
 import { isId, newId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES, hasOperatorScope, OPERATOR_SCOPES, SCOPES } from './caller.js';
-
-/** A secret as the operator sees it. It is active while it is neither revoked nor expired. */
-export type ClientSecretInfo = Pick<ClientSecret, 'id' | 'createdAt' | 'expiresAt' | 'revokedAt'>;
 
 export interface NewClient {
   /** A name for people, 1 to 255 characters. */
@@ -26,25 +23,30 @@ export interface NewClient {
 
 /** Makes a client with its first secret. The secret is readable only in this result. The caller has checked the values. */
 export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
+  const { name, rateLimit = null, maxEndpoints = null } = wanted;
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
   const { secretId, clientSecret, hash } = makeClientSecret();
   return atomically(db, async (tx) => {
     const client = await tx.prisma.client.create({
       data: {
         id: newId(),
-        name: wanted.name,
+        name,
         scopes: SCOPES.filter((scope) => scopes.includes(scope)),
         networks: [...new Set(wanted.networks)],
-        rateLimit: wanted.rateLimit ?? null,
-        maxEndpoints: wanted.maxEndpoints ?? null,
+        rateLimit,
+        maxEndpoints,
         secrets: { create: { id: secretId, hash } },
       },
       include: WITH_SECRETS,
     });
-    const { id: target, name, scopes: granted, networks: from } = client;
-    const limits = limitsOf(client);
-    const details = { name, scopes: granted, networks: from, ...given(limits), secret_id: secretId };
-    await recordAudit(tx, { actor, action: 'clients.create', target, details });
+    const details = {
+      name,
+      scopes: client.scopes,
+      networks: client.networks,
+      ...limitsOf(client),
+      secret_id: secretId,
+    };
+    await recordAudit(tx, { actor, action: 'clients.create', target: client.id, details });
     return { client, clientSecret, secretId };
   });
 }
@@ -61,7 +63,8 @@ const WITH_SECRETS = {
   },
 } satisfies Prisma.ClientInclude;
 
-export type ClientWithSecrets = Client & { secrets: ClientSecretInfo[] };
+/** A client with its secrets, oldest first. A secret is active while it is neither revoked nor expired. */
+export type ClientWithSecrets = Prisma.ClientGetPayload<{ include: typeof WITH_SECRETS }>;
 
 /**
  * Lists the clients without a scope of the operator, newest first.
@@ -71,19 +74,16 @@ export async function listOrdinaryClients(
   db: Handle,
   { name, before, take }: { name?: string | undefined; before: string | undefined; take: number },
 ): Promise<ClientWithSecrets[]> {
-  const page = [before ?? null, OPERATOR_SCOPES, take];
-  const rows = await (name === undefined
-    ? db.query<{ id: string }>(listOrdinary(), page)
-    : db.query<{ id: string }>(listOrdinary(NAMED), [...page, name]));
+  const rows = await db.query<{ id: string }>(LIST_ORDINARY, [before ?? null, OPERATOR_SCOPES, take, name ?? null]);
   const where = { id: { in: rows.map(({ id }) => id) } };
   return db.prisma.client.findMany({ where, orderBy: { id: 'desc' }, include: WITH_SECRETS });
 }
 
 /** ICU knows the case of every letter; a database with the locale C knows only that of ASCII. */
-const NAMED = `strpos(lower(name collate "und-x-icu"), lower($4::text collate "und-x-icu")) > 0 and`;
-const listOrdinary = (condition = '') => `
+const LIST_ORDINARY = `
 select id::text from clients
- where ${condition} ($1::uuid is null or id < $1::uuid) and not scopes && $2::text[]
+ where ($1::uuid is null or id < $1::uuid) and not scopes && $2::text[]
+   and ($4::text is null or strpos(lower(name collate "und-x-icu"), lower($4::text collate "und-x-icu")) > 0)
  order by id desc limit $3::int`;
 
 /**
@@ -97,13 +97,10 @@ export async function showOrdinaryClient(db: Handle, clientId: string): Promise<
   return client;
 }
 
-/** The client with its secrets, oldest secret first. @throws Refusal not_found */
+/** @throws Refusal not_found */
 export async function showClient(db: Handle, clientId: string): Promise<ClientWithSecrets> {
   if (!isId(clientId)) throw noClient();
-  const client = await db.prisma.client.findUnique({
-    where: { id: clientId },
-    include: WITH_SECRETS,
-  });
+  const client = await db.prisma.client.findUnique({ where: { id: clientId }, include: WITH_SECRETS });
   if (!client) throw noClient();
   return client;
 }
@@ -112,12 +109,13 @@ export async function showClient(db: Handle, clientId: string): Promise<ClientWi
  * Revokes a client permanently, and within 5 s every token of it. A second call changes nothing.
  * @throws Refusal not_found
  */
-export function revokeClient(db: Handle, actor: Actor, clientId: string): Promise<Client> {
+export function revokeClient(db: Handle, actor: Actor, clientId: string): Promise<ClientWithSecrets> {
   return atomically(db, async (tx) => {
     const before = await lockClient(tx, clientId);
     if (before.revokedAt) return before;
     await recordAudit(tx, { actor, action: 'clients.revoke', target: clientId });
-    return tx.prisma.client.update({ where: { id: clientId }, data: { revokedAt: new Date() } });
+    const data = { revokedAt: new Date() };
+    return tx.prisma.client.update({ where: { id: clientId }, data, include: WITH_SECRETS });
   });
 }
 
@@ -159,35 +157,23 @@ const limitsOf = ({ rateLimit, maxEndpoints }: Pick<Client, 'rateLimit' | 'maxEn
   max_endpoints: maxEndpoints,
 });
 
-const given = (limits: ReturnType<typeof limitsOf>) =>
-  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null));
-
 /**
  * Locks the client's row. Concurrent changes of a client wait for each other, so that the audit entry has the true
  * previous value.
  * @throws Refusal not_found
  */
-async function lockClient(tx: Handle, clientId: string): Promise<Client> {
-  if (!isId(clientId)) throw noClient();
-  await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
-  const client = await tx.prisma.client.findUnique({ where: { id: clientId } });
-  if (!client) throw noClient();
-  return client;
+async function lockClient(tx: Handle, clientId: string): Promise<ClientWithSecrets> {
+  if (isId(clientId)) await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
+  return showClient(tx, clientId);
 }
 
 /** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */
 export const MAX_ACTIVE_SECRETS = 2;
 
-/** A secret at the only time at which it is readable. */
-export interface NewClientSecret {
-  secretId: string;
-  clientSecret: Secret;
-}
-
 /** A new secret with its id, and the hash that is stored. */
-export function makeClientSecret(): NewClientSecret & { hash: Buffer<ArrayBuffer> } {
-  const { secret, hash } = makeRandomSecret();
-  return { secretId: newId(), clientSecret: secret, hash };
+export function makeClientSecret() {
+  const { secret: clientSecret, hash } = makeRandomSecret();
+  return { secretId: newId(), clientSecret, hash };
 }
 
 /**
@@ -202,22 +188,41 @@ export async function rotateSecret(
   actor: Actor,
   clientId: string,
   { expireOldIn, revoke }: { expireOldIn?: number | undefined; revoke?: string | undefined } = {},
-): Promise<NewClientSecret & { revoked: string[] }> {
+) {
   return atomically(db, async (tx) => {
     const client = await lockClient(tx, clientId);
     if (client.revokedAt) throw new Refusal('invalid_request', 'The client is revoked.');
-    const revoked = revoke === undefined ? [] : await endSecret(tx, clientId, revoke);
-    await requireRoom(tx, clientId);
-    if (expireOldIn !== undefined) await expireSecrets(tx, clientId, expireOldIn);
-    const added = await addSecret(tx, clientId);
+    const revoked = revoke !== undefined && (await endSecret(tx, clientId, revoke)) ? [revoke] : [];
+    const active = await tx.prisma.clientSecret.findMany({
+      where: { clientId, revokedAt: null, ...endsAfter(new Date()) },
+      orderBy: { id: 'asc' },
+    });
+    if (active.length >= MAX_ACTIVE_SECRETS) throw twoSecrets(active);
+    if (expireOldIn !== undefined) {
+      const expiresAt = new Date(Date.now() + expireOldIn);
+      const where = { clientId, revokedAt: null, ...endsAfter(expiresAt) };
+      await tx.prisma.clientSecret.updateMany({ where, data: { expiresAt } });
+    }
+    const { secretId, clientSecret, hash } = makeClientSecret();
+    await tx.prisma.clientSecret.create({ data: { id: secretId, clientId, hash, createdAt: new Date() } });
     const details = {
-      secret_id: added.secretId,
+      secret_id: secretId,
       ...(expireOldIn !== undefined && { expire_old: formatDuration(expireOldIn) }),
       ...(revoked.length > 0 && { revoked }),
     };
     await recordAudit(tx, { actor, action: 'clients.rotate-secret', target: clientId, details });
-    return { ...added, revoked };
+    return { secretId, clientSecret, revoked };
   });
+}
+
+const endsAfter = (time: Date) => ({ OR: [{ expiresAt: null }, { expiresAt: { gt: time } }] });
+
+function twoSecrets(active: readonly { id: string }[]): Refusal {
+  const ids = active.map(({ id }) => id).join(' and ');
+  return new Refusal(
+    'two_secrets',
+    `The client already has two active secrets, the older first: ${ids}. Revoke one (\`clients rotate-secret\`: --revoke SECRET_ID).`,
+  );
 }
 
 /**
@@ -226,82 +231,29 @@ export async function rotateSecret(
  */
 export async function revokeSecret(db: Handle, actor: Actor, clientId: string, secretId: string): Promise<void> {
   await atomically(db, async (tx) => {
-    const [revoked] = await endSecret(tx, clientId, secretId);
-    if (revoked === undefined) return;
-    const details = { secret_id: revoked };
+    if (!(await endSecret(tx, clientId, secretId))) return;
+    const details = { secret_id: secretId };
     await recordAudit(tx, { actor, action: 'clients.revoke-secret', target: clientId, details });
   });
 }
 
-/** @returns the secret's id, or nothing if it was revoked before. @throws Refusal not_found */
-async function endSecret(tx: Handle, clientId: string, secretId: string): Promise<string[]> {
-  if (!isId(clientId) || !isId(secretId)) throw noSecret();
-  const [secret] = await tx.query<{ id: string; revoked: boolean }>(
-    `select id::text, revoked_at is not null as revoked from client_secrets
-     where id = $1::uuid and client_id = $2::uuid for update`,
-    [secretId, clientId],
-  );
-  if (!secret) throw noSecret();
-  if (secret.revoked) return [];
-  await tx.query('update client_secrets set revoked_at = clock_timestamp() where id = $1::uuid', [secretId]);
-  return [secret.id];
-}
-
-/** @throws Refusal two_secrets that names the active secrets, if the client may have no further one */
-async function requireRoom(tx: Handle, clientId: string): Promise<void> {
-  const active = await tx.query<{ id: string; created_at: Date; expires_at: Date | null }>(
-    `select id::text, created_at, expires_at from client_secrets
-     where client_id = $1::uuid and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
-     order by created_at, id`,
-    [clientId],
-  );
-  if (active.length < MAX_ACTIVE_SECRETS) return;
-  const described = active.map(({ id, created_at, expires_at }) => {
-    const end = expires_at ? `, expires ${expires_at.toISOString()}` : '';
-    return `${id} (created ${created_at.toISOString()}${end})`;
-  });
-  throw new Refusal(
-    'two_secrets',
-    `The client already has two active secrets: ${described.join(' and ')}. Revoke one first (\`clients rotate-secret\`: --revoke SECRET_ID).`,
-  );
-}
-
-async function expireSecrets(db: Handle, clientId: string, milliseconds: number): Promise<void> {
-  await db.query(
-    `update client_secrets
-     set expires_at = least(expires_at, clock_timestamp() + $2::float8 * interval '1 millisecond')
-     where client_id = $1::uuid and revoked_at is null returning id`,
-    [clientId, milliseconds],
-  );
-}
-
-/**
- * `created_at` is `clock_timestamp()`, not the transaction's start: of two racing transactions, the one that waited for
- * the row adds the newer secret.
- */
-async function addSecret(db: Handle, clientId: string): Promise<NewClientSecret> {
-  const { secretId, clientSecret, hash } = makeClientSecret();
-  await db.query(
-    `insert into client_secrets (id, client_id, hash, created_at)
-     values ($1::uuid, $2::uuid, decode($3::text, 'hex'), clock_timestamp()) returning id`,
-    [secretId, clientId, hash.toString('hex')],
-  );
-  return { secretId, clientSecret };
-}
-
-function noSecret(): Refusal {
-  return new Refusal('not_found', 'The client has no such secret.');
+/** @returns false if the secret was revoked before. @throws Refusal not_found */
+async function endSecret(tx: Handle, clientId: string, secretId: string): Promise<boolean> {
+  const where = { id: secretId, clientId };
+  const known = isId(clientId) && isId(secretId) && (await tx.prisma.clientSecret.findFirst({ where }));
+  if (!known) throw new Refusal('not_found', 'The client has no such secret.');
+  const data = { revokedAt: new Date() };
+  const { count } = await tx.prisma.clientSecret.updateMany({ where: { ...where, revokedAt: null }, data });
+  return count > 0;
 }
 
 function noClient(): Refusal {
   return new Refusal('not_found', 'There is no such client.');
 }
 
-const SECRET_BYTES = 32;
-
 /** 32 random bytes in base64url (43 characters), with the hash that is stored. */
 export function makeRandomSecret(): { secret: Secret; hash: Buffer<ArrayBuffer> } {
-  const secret = new Secret(randomBytes(SECRET_BYTES).toString('base64url'));
+  const secret = new Secret(randomBytes(32).toString('base64url'));
   return { secret, hash: hashSecret(secret) };
 }
 

@@ -39,7 +39,10 @@ describe('every action of an operator writes one entry', () => {
     await changeClient(db, OPERATOR, client.id, { networks: [] });
     await revokeClient(db, OPERATOR, client.id);
     expect(await entriesOf(client.id)).toEqual([
-      by('clients.create', { name: 'Acme', scopes: client.scopes, networks: ['10.0.0.0/8'], secret_id: first }),
+      by('clients.create', {
+        ...{ name: 'Acme', scopes: client.scopes, networks: ['10.0.0.0/8'], secret_id: first },
+        ...{ rate_limit: null, max_endpoints: null },
+      }),
       by('clients.rotate-secret', { secret_id: second }),
       by('clients.rotate-secret', { secret_id: third, expire_old: '1d', revoked: [first] }),
       by('clients.revoke-secret', { secret_id: third }),
