@@ -82,11 +82,7 @@ export interface ConsoleSession extends ActingSession {
 /** The kind of request that uses a session. A page takes the notice; a live update does not extend the idle time. */
 export type SessionUse = 'page' | 'form' | 'live';
 
-interface Row extends Omit<ConsoleSession, 'scopes' | 'address'> {
-  scopes: string[];
-  clientScopes: string[];
-  networks: string[];
-}
+type Row = Omit<ConsoleSession, 'scopes' | 'address'> & Record<'scopes' | 'clientScopes' | 'networks', string[]>;
 
 /**
  * The session of a cookie, from Postgres at each request: any process serves any session, and a revoked client or
@@ -123,17 +119,14 @@ export async function startSession(
   const scopes = consoleScopes(grant);
   // Sign-ins of one client wait for each other, so that they do not exceed the limit together.
   await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
-  const removed = await tx.query<{ id: string; live: boolean }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
+  const removed = await tx.query<{ id: string }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
   const session = { id: newId(), clientId, role, address, signedInBy };
-  const { secret: token, hash } = makeRandomSecret();
-  const values = [session.id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes), signedInBy];
-  await tx.query(INSERT_SESSION, [...values, address]);
+  const { secret: token, hash: tokenHash } = makeRandomSecret();
+  await tx.prisma.consoleSession.create({ data: { ...session, tokenHash, secretId, scopes } });
   const by = bySession(session);
   await recordAudit(tx, { ...by, action: 'console.sign-in', target: clientId, details: link ? { link } : {} });
   const details = { reason: 'session_limit_reached' };
-  for (const { id, live } of removed) {
-    if (live) await recordAudit(tx, { ...by, action: 'console.end-session', target: id, details });
-  }
+  for (const { id } of removed) await recordAudit(tx, { ...by, action: 'console.end-session', target: id, details });
   return { session, token };
 }
 
@@ -166,10 +159,7 @@ async function end(
 }
 
 /** A session as the sessions of the same client see it. */
-export interface ListedSession extends Omit<ActingSession, 'clientId'> {
-  createdAt: Date;
-  lastSeenAt: Date;
-}
+export type ListedSession = Omit<ActingSession, 'clientId'> & Record<'createdAt' | 'lastSeenAt', Date>;
 
 /** The live sessions of a client and of the operator at it, the most recently used first; at most `MAX_SESSIONS` of each. */
 export function listSessions(db: Handle, clientId: string): Promise<ListedSession[]> {
@@ -207,8 +197,7 @@ with found as materialized (
 )
 select id::text, client_id::text as "clientId", name as "clientName", secret_id::text as "secretId", role,
        to_json(scopes) as scopes, signed_in_by as "signedInBy", notice, to_json(client_scopes) as "clientScopes",
-       to_json(networks) as networks, rate_limit as "rateLimit",
-       max_endpoints as "maxEndpoints"
+       to_json(networks) as networks, rate_limit as "rateLimit", max_endpoints as "maxEndpoints"
   from found`;
 
 const LIST = `
@@ -217,45 +206,38 @@ select id::text, role, signed_in_by as "signedInBy", address, created_at as "cre
  order by last_seen_at desc, id desc limit ${2 * MAX_SESSIONS}`;
 
 /**
- * Removes the sessions of a client that are no longer live, and all but the $2 most recently used live ones of the kind
- * of the new session ($3, its secret): the operator's sessions have none and count apart, so that a client's sign-ins
- * never end one.
+ * Removes all but the $2 most recently used live sessions of a client, of the kind of the new session ($3, its secret):
+ * the operator's sessions have none and count apart, so that a client's sign-ins never end one.
  */
 const MAKE_ROOM = `
-delete from console_sessions s
- where s.client_id = $1::uuid and (not (${LIVE}) or s.id in (
-   select s.id from console_sessions s
-    where s.client_id = $1::uuid and (s.secret_id is null) = ($3::uuid is null) and ${LIVE}
-    order by s.last_seen_at desc, s.id desc offset $2::int))
-returning s.id::text, ${LIVE} as live`;
+delete from console_sessions where id in (
+  select s.id from console_sessions s
+   where s.client_id = $1::uuid and (s.secret_id is null) = ($3::uuid is null) and ${LIVE}
+   order by s.last_seen_at desc, s.id desc offset $2::int)
+returning id::text`;
 
-const INSERT_SESSION = `
-insert into console_sessions (id, token_hash, client_id, secret_id, role, scopes, signed_in_by, address)
-values ($1::uuid, decode($2, 'hex'), $3::uuid, $4::uuid, $5, array(select json_array_elements_text($6::json)), $7, $8)
-returning id`;
-
-/** A sign-in link at the only time at which its code is readable. */
-interface SignInLink {
-  url: string;
-  expiresAt: Date;
-}
+/** ms */
+const LINK_LIFETIME = 300_000;
 
 /**
  * Makes a sign-in link: good once, for 5 minutes. The code is in the URL's fragment, which browsers do not send.
  * @throws Refusal insufficient_scope if no scope is left | console_link_limit_reached
  */
-export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant: ConsoleGrant): Promise<SignInLink> {
+export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant: ConsoleGrant) {
   return atomically(db, async (tx) => {
     const { clientId, secretId, role } = grant;
     // Links of one client wait for each other, so that they do not exceed the limit together.
     await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
     const scopes = consoleScopes(grant);
-    const open = await rowOf<{ count: number; seconds: number }>(tx, OPEN_CODES, [clientId, secretId]);
-    if (open.count >= LIMITS.signInLinks.amount) throw tooMany(open.seconds);
+    const { open } = await rowOf<{ open: number }>(tx, COUNT_OPEN_CODES, [clientId, secretId]);
+    if (open >= LIMITS.signInLinks.amount) {
+      const detail = `Limit: ${describeLimit(LIMITS.signInLinks)}. A link is open until it is used or expires.`;
+      throw new Refusal('console_link_limit_reached', detail, [], { retryAfter: LINK_LIFETIME / 1_000 });
+    }
     const id = newId();
-    const { secret: code, hash } = makeRandomSecret();
-    const values = [id, hash.toString('hex'), clientId, secretId, role, JSON.stringify(scopes)];
-    const { expiresAt } = await rowOf<{ expiresAt: Date }>(tx, INSERT_CODE, values);
+    const { secret: code, hash: codeHash } = makeRandomSecret();
+    const expiresAt = new Date(Date.now() + LINK_LIFETIME);
+    await tx.prisma.consoleCode.create({ data: { id, codeHash, clientId, secretId, role, scopes, expiresAt } });
     const details = { link: id, role, expires_at: expiresAt.toISOString(), ...(secretId && { secret_id: secretId }) };
     await recordAudit(tx, { actor, action: 'console.link', target: clientId, details });
     return { url: `${baseUrl}/console/sign-in/${id}#${code.reveal()}`, expiresAt };
@@ -266,13 +248,7 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
  * Makes a sign-in link for the operator: the session has the client's scopes, and no secret of the client ends it.
  * @throws Refusal not_found | invalid_request if the client is revoked | insufficient_scope | console_link_limit_reached
  */
-export function makeOperatorLink(
-  db: Handle,
-  actor: Actor,
-  baseUrl: string,
-  clientId: string,
-  role: ConsoleRole,
-): Promise<SignInLink> {
+export function makeOperatorLink(db: Handle, actor: Actor, baseUrl: string, clientId: string, role: ConsoleRole) {
   return atomically(db, async (tx) => {
     const { id, scopes, revokedAt } = await showClient(tx, clientId);
     if (revokedAt) throw new Refusal('invalid_request', 'The client is revoked.');
@@ -280,17 +256,14 @@ export function makeOperatorLink(
   });
 }
 
-/** What the page of a link shows before its code is used. */
-export interface LinkInfo {
-  clientId: string;
-  clientName: string;
-  role: ConsoleRole;
-}
-
-/** @param id of the link, from its path. @returns undefined if the link is unknown, used or expired */
-export async function readLink(db: Handle, id: string): Promise<LinkInfo | undefined> {
+/**
+ * What the page of a link shows before its code is used.
+ * @param id of the link, from its path
+ * @returns undefined if the link is unknown, used or expired
+ */
+export async function readLink(db: Handle, id: string) {
   if (!isId(id)) return undefined;
-  const [link] = await db.query<LinkInfo>(READ_CODE, [id]);
+  const [link] = await db.query<{ clientId: string; clientName: string; role: ConsoleRole }>(READ_CODE, [id]);
   return link;
 }
 
@@ -321,23 +294,12 @@ export function swapCode(
   });
 }
 
-type Taken = ConsoleGrant & { clientScopes: string[]; networks: string[] };
+type Taken = ConsoleGrant & Record<'clientScopes' | 'networks', string[]>;
 
-function tooMany(seconds: number): Refusal {
-  const detail = `Limit: ${describeLimit(LIMITS.signInLinks)}. A link is open until it is used or expires.`;
-  return new Refusal('console_link_limit_reached', detail, [], { retryAfter: Math.max(1, seconds) });
-}
-
-const OPEN_CODES = `
-select count(*)::int as count, coalesce(ceil(extract(epoch from min(expires_at) - now())), 0)::int as seconds
-  from console_codes where client_id = $1::uuid and (secret_id is null) = ($2::uuid is null) and expires_at > now()
+const COUNT_OPEN_CODES = `
+select count(*)::int as open from console_codes
+ where client_id = $1::uuid and (secret_id is null) = ($2::uuid is null) and expires_at > now()
    and ${secretIsValid('console_codes')}`;
-
-const INSERT_CODE = `
-insert into console_codes (id, code_hash, client_id, secret_id, role, scopes, expires_at)
-values ($1::uuid, decode($2, 'hex'), $3::uuid, $4::uuid, $5, array(select json_array_elements_text($6::json)),
-        now() + interval '5 minutes')
-returning expires_at as "expiresAt"`;
 
 /** The condition that a code is good: not expired, and its client and secret are valid. */
 const GOOD = `
