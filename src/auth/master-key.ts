@@ -3,38 +3,33 @@ import { ConfigError } from '../platform/config/config-error.js';
 import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.js';
 import { NIL_ID } from '../platform/ids.js';
+import type { Secret } from '../platform/secret.js';
 
 const BATCH = 200;
-/** Endpoint secrets of which one must open, in a deployment without a signing key. */
-const TRIED = 5;
 
 /**
- * Fails if the deployment's envelopes were sealed with another master key: the newest signing key does not open or, where
- * there is none, no secret of the newest endpoints does.
+ * Fails if the newest signing key was sealed with another master key. Endpoints are registered with tokens, so that a
+ * deployment with a secret has a signing key.
  * @throws ConfigError
  */
 export async function checkMasterKey(db: Handle, masterKeys: MasterKeys): Promise<void> {
-  const rows = await db.query<{ id: string; envelope: string }>(NEWEST, [TRIED]);
-  const faults = rows.map(({ id, envelope }) => faultOf(masterKeys, id, envelope));
-  const [fault] = faults;
-  if (fault && faults.every(Boolean)) throw new ConfigError([`MASTER_KEY: a secret of this deployment ${fault}`]);
+  const key = await db.prisma.signingKey.findFirst({ orderBy: { createdAt: 'desc' } });
+  const opened = key && openOrFault(masterKeys, { id: key.kid, envelope: key.privateKeyEnvelope });
+  if (opened instanceof EnvelopeError) {
+    throw new ConfigError([`MASTER_KEY: a secret of this deployment ${opened.message}`]);
+  }
 }
 
-const NEWEST = `
-with signing_key as (
-  select kid as id, private_key_envelope as envelope from signing_keys order by created_at desc limit 1
-)
-select id, envelope from signing_key
-union all
-(select id::text, secret_envelope from webhook_endpoints
-  where secret_envelope is not null and not exists (select from signing_key) order by webhook_endpoints.id desc limit $1::int)`;
+interface Sealed {
+  id: string;
+  envelope: string;
+}
 
-function faultOf(masterKeys: MasterKeys, id: string, envelope: string): string | undefined {
+function openOrFault(masterKeys: MasterKeys, { id, envelope }: Sealed): Secret | EnvelopeError {
   try {
-    masterKeys.open(envelope, id);
-    return undefined;
+    return masterKeys.open(envelope, id);
   } catch (error) {
-    if (error instanceof EnvelopeError) return error.message;
+    if (error instanceof EnvelopeError) return error;
     throw error;
   }
 }
@@ -52,15 +47,10 @@ const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: ''
  * @returns the number of endpoint secrets and of signing keys that this run sealed again, and the unchanged rows that
  * neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook endpoint <id>`
  */
-export async function rotateMasterKey(
-  db: Handle,
-  actor: Actor,
-  masterKeys: MasterKeys,
-  onProgress: (sealed: number) => void = () => {},
-) {
+export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys) {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
-  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS, onProgress);
-  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS, (sealed) => onProgress(endpoints.sealed + sealed));
+  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS);
+  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS);
   return {
     endpoints: endpoints.sealed,
     signingKeys: signingKeys.sealed,
@@ -72,12 +62,7 @@ export async function rotateMasterKey(
 }
 
 /** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */
-async function sealAgain(
-  db: Handle,
-  masterKeys: MasterKeys,
-  { table, id, type, first, envelope }: typeof ENDPOINTS,
-  onProgress: (sealed: number) => void,
-) {
+async function sealAgain(db: Handle, masterKeys: MasterKeys, { table, id, type, first, envelope }: typeof ENDPOINTS) {
   const read = `select ${id}::text as id, ${envelope} as envelope from ${table}
     where ${id} > $1::${type} and ${envelope} is not null order by ${table}.${id} limit $2::int`;
   // A raw statement, since Prisma would set `updated_at`, which clients see.
@@ -86,24 +71,14 @@ async function sealAgain(
   const unreadable: string[] = [];
   let sealed = 0;
   for (let last = first; ; ) {
-    const rows = await db.query<{ id: string; envelope: string }>(read, [last, BATCH]);
+    const rows = await db.query<Sealed>(read, [last, BATCH]);
     for (const row of rows) {
       last = row.id;
       if (masterKeys.isCurrent(row.envelope)) continue;
-      const again = resealed(masterKeys, row);
-      if (again === undefined) unreadable.push(row.id);
-      else sealed += (await db.query(replace, [row.id, row.envelope, again])).length;
+      const secret = openOrFault(masterKeys, row);
+      if (secret instanceof EnvelopeError) unreadable.push(row.id);
+      else sealed += (await db.query(replace, [row.id, row.envelope, masterKeys.seal(secret, row.id)])).length;
     }
-    onProgress(sealed);
     if (rows.length === 0) return { sealed, unreadable };
-  }
-}
-
-function resealed(masterKeys: MasterKeys, row: { id: string; envelope: string }): string | undefined {
-  try {
-    return masterKeys.seal(masterKeys.open(row.envelope, row.id), row.id);
-  } catch (error) {
-    if (error instanceof EnvelopeError) return undefined;
-    throw error;
   }
 }

@@ -89,16 +89,12 @@ it('reports and skips a row that neither key opens, and seals the other rows', a
 });
 
 // A worker with a wrong MASTER_KEY leased the queue and failed every attempt.
-it('is refused where it does not open the newest signing key; one damaged endpoint secret refuses no process', async () => {
+it('is refused where it does not open the newest signing key; a damaged endpoint secret refuses no process', async () => {
   const wrong = {
     lines: [expect.stringMatching(/^MASTER_KEY: a secret of this deployment was sealed with the master key/)],
   };
   await expect(checkMasterKey(database, after)).resolves.toBeUndefined();
-  await register(before);
-  await expect(checkMasterKey(database, before)).resolves.toBeUndefined();
-  await expect(checkMasterKey(database, after)).rejects.toMatchObject(wrong);
   await register(after);
-  await expect(checkMasterKey(database, after)).resolves.toBeUndefined();
   await rotateSigningKey(database, OPERATOR, before);
   await expect(checkMasterKey(database, after)).rejects.toMatchObject(wrong);
   await expect(checkMasterKey(database, during)).resolves.toBeUndefined();
