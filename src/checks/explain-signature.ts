@@ -1,8 +1,6 @@
 import { type DigestExplanation, explainDigest } from '../../clients/typescript/src/explain.js';
-import { sign } from '../delivery/sender/headers.js';
 import type { Handle } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
-import type { Attempt } from '../platform/database/generated/client.js';
 import { Refusal } from '../platform/refusal.js';
 
 export interface AttemptName {
@@ -26,8 +24,9 @@ export async function explainAttempt(
   name: AttemptName,
   v0: string,
 ): Promise<DigestExplanation> {
-  const { t, delivery } = await readWithRequest(db, clientId, name);
-  const { endpoint, event, clientId: owner } = delivery;
+  const { t, delivery } = await readAttempt(db, clientId, name);
+  const { endpointId, event, clientId: owner } = delivery;
+  const endpoint = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
   if (endpoint.secretEnvelope === null) {
     throw new Refusal('secret_erased', 'The webhook endpoint is deleted and its secret is erased.');
   }
@@ -43,36 +42,8 @@ export async function explainAttempt(
   return explainDigest({ t, body: event.body, secret, otherSecrets }, v0);
 }
 
-/** An attempt with the request as it was sent. */
-export interface SentAttempt {
-  attempt: Attempt;
-  eventId: string;
-  /** The body's text. */
-  body: string;
-  /** The signature as sent, computed again from the secret; null: the secret is erased, or `masterKeys` is null. */
-  v0: string | null;
-}
-
-/**
- * Reads one attempt and what was sent. The attempt's record holds no signature: the secret of an endpoint never changes,
- * so that the same bytes and `t` give it again.
- * @param masterKeys null: for a reader who may not see the signature
- * @throws Refusal not_found
- */
-export async function readSentAttempt(
-  db: Handle,
-  masterKeys: MasterKeys | null,
-  clientId: string,
-  name: AttemptName,
-): Promise<SentAttempt> {
-  const { delivery, ...attempt } = await readWithRequest(db, clientId, name);
-  const { event, endpoint } = delivery;
-  const secret = masterKeys && endpoint.secretEnvelope ? masterKeys.open(endpoint.secretEnvelope, endpoint.id) : null;
-  const v0 = secret && sign({ secret, t: attempt.t, body: event.body });
-  return { attempt, eventId: event.id, body: event.body, v0 };
-}
-
-async function readWithRequest(db: Handle, clientId: string | null, { deliveryId, number }: AttemptName) {
+/** Reads one attempt and the event that was sent. @throws Refusal not_found */
+export async function readAttempt(db: Handle, clientId: string | null, { deliveryId, number }: AttemptName) {
   const attempt = await db.prisma.attempt.findFirst({
     where: { deliveryId, number, ...(clientId !== null && { delivery: { clientId } }) },
     include: {
@@ -86,8 +57,5 @@ async function readWithRequest(db: Handle, clientId: string | null, { deliveryId
     },
   });
   if (!attempt) throw new Refusal('not_found', 'There is no such attempt.');
-  const { delivery, ...rest } = attempt;
-  const where = { id: delivery.endpointId };
-  const endpoint = await db.prisma.endpoint.findUniqueOrThrow({ where, select: { id: true, secretEnvelope: true } });
-  return { ...rest, delivery: { ...delivery, endpoint } };
+  return attempt;
 }

@@ -4,7 +4,6 @@ import type { ConsoleSession } from '../auth/console-sessions.js';
 import type { PathNames } from '../http/route.js';
 import type { Config } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
-import type { MasterKeys } from '../platform/database/encryption.js';
 import type { Refusal } from '../platform/refusal.js';
 import type { Operations } from './operations.js';
 
@@ -20,8 +19,6 @@ export interface Visit<Params extends string = string> {
   read<T>(work: (db: Handle) => Promise<T>): Promise<T>;
   /** For what limits its own time, and for changes that only the console has. */
   db: Handle;
-  /** For the signature of an attempt, on the page that shows it to an editor; null anywhere else. */
-  masterKeys: MasterKeys | null;
   /** The form of this page that was refused, so that the page shows it again; undefined on a plain visit. */
   refused?: RefusedForm;
 }
@@ -55,7 +52,7 @@ export interface Page {
   path: string;
   /** The scope of the operation behind the page; null: every session may see it. */
   scope: Scope | null;
-  title: string | ((visit: Visit) => string);
+  title: string;
   /** The page's name in the navigation; undefined: it has no entry. */
   navigation?: string;
   /** The path of the page whose entry the navigation marks; undefined: the path of the request decides. */
@@ -65,8 +62,6 @@ export interface Page {
    * that of `GET /transfers` (docs/decisions/0013-console-pages-cost-points.md).
    */
   points: number;
-  /** The page shows a signature to an editor, and so gets the master keys. */
-  showsSignature?: true;
   /** The page asks with a form for its own address; a query that is refused is shown at that form again. */
   asksItself?: true;
   /** The page's content, or the page that the request leads to instead. */
@@ -95,9 +90,8 @@ export const seeOther = (location: SeeOther['location'], notice?: string): SeeOt
 
 /** Declares a page. */
 export function page<const Path extends `/console${string}`>(
-  declaration: Omit<Page, 'path' | 'view' | 'title'> & {
+  declaration: Omit<Page, 'path' | 'view'> & {
     path: Path;
-    title: string | ((visit: Visit<PathNames<Path>>) => string);
     view(visit: Visit<PathNames<Path>>): View | Promise<View>;
   },
 ): Page {

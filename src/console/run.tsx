@@ -61,9 +61,7 @@ async function showRefused(ctx: AppContext, services: Services, page: Page, visi
 }
 
 async function showPage(ctx: AppContext, services: Services, page: Page, visit: Visit, status = 200): Promise<void> {
-  // A reader that changes nothing gets no signature: with it, the request could be sent again for five minutes.
-  const signs = page.showsSignature && visit.session.scopes.has('webhooks:write');
-  const view = await page.view(signs ? { ...visit, masterKeys: services.masterKeys } : visit);
+  const view = await page.view(visit);
   if (typeof view === 'object' && view !== null && 'location' in view) return redirect(ctx, services, view.location);
   const content = (
     <Refused.Provider value={visit.refused}>
@@ -71,8 +69,7 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
       {view}
     </Refused.Provider>
   );
-  const title = typeof page.title === 'string' ? page.title : page.title(visit);
-  show(ctx, services, { title, content, status, under: page.under });
+  show(ctx, services, { title: page.title, content, status, under: page.under });
 }
 
 /** The filters of a list show their own errors. */
@@ -90,7 +87,6 @@ function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession
     config: services.config,
     read: (work) => readLimited(database, work),
     db: database,
-    masterKeys: null,
   };
 }
 

@@ -1,8 +1,8 @@
-import { readSentAttempt, type SentAttempt } from '../../checks/explain-signature.js';
+import { readAttempt } from '../../checks/explain-signature.js';
 import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../delivery/sender/headers.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
 import { Facts, Field, Up } from '../components/parts.js';
-import { CopyButton, durationText, JsonText, Time, Untrusted, UntrustedLines } from '../components/values.js';
+import { durationText, JsonText, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
 import { isRejection, receiverSentence } from './delivery-texts.js';
 import { attemptPath, eventPath, explainId } from './paths.js';
@@ -13,16 +13,14 @@ export const attemptPage = page({
   scope: 'webhooks:read',
   under: '/console/events',
   points: 4,
-  title: ({ params }) => `Attempt ${params.number}`,
-  showsSignature: true,
+  title: 'Attempt',
   async view(visit) {
-    const { params, session, masterKeys } = visit;
+    const { params, session } = visit;
     const name = { deliveryId: params.id, number: Number(params.number) };
-    const sent = await visit.read((db) => readSentAttempt(db, masterKeys, session.clientId, name));
-    const { attempt, eventId } = sent;
+    const attempt = await visit.read((db) => readAttempt(db, session.clientId, name));
     return (
       <>
-        <Up to={eventPath(eventId, params.id)}>Event</Up>
+        <Up to={eventPath(attempt.delivery.event.id, params.id)}>Event</Up>
         <h1>Attempt {params.number}</h1>
         {/* The part that the page of the event loads. */}
         <div class="stack" data-part="">
@@ -32,11 +30,11 @@ export const attemptPage = page({
             <span class="muted">took {durationText(attempt.durationMs)}</span>
           </p>
           {attempt.detail !== null && <p>{attempt.detail}</p>}
-          <ResponseView sent={sent} />
+          <ResponseView attempt={attempt} />
           {isEditor(visit) && isRejection(attempt) && (
             <ExplainView deliveryId={params.id} number={attempt.number} visit={visit} />
           )}
-          <RequestView sent={sent} />
+          <RequestView attempt={attempt} />
         </div>
       </>
     );
@@ -58,32 +56,20 @@ export const explainForm = form({
   },
 });
 
-function RequestView({ sent }: { sent: SentAttempt }) {
-  const { attempt, body } = sent;
-  const id = `${attempt.deliveryId}-${attempt.number}`;
-  // As sent (spec §4); an unknown signature is masked.
-  const headers: Headers = [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${sent.v0 ?? MASKED}`]];
-  const command = curlCommand(attempt.url, headers, body);
+type Shown = { attempt: Awaited<ReturnType<typeof readAttempt>> };
+
+function RequestView({ attempt }: Shown) {
+  const id = `request-${attempt.deliveryId}-${attempt.number}`;
+  // As sent (spec §4), but for the signature: with it, anyone could send the request again for five minutes.
+  const headers: Headers = [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${'*'.repeat(64)}`]];
   return (
-    <section class="stack" aria-labelledby={`request-${id}`}>
-      <h2 id={`request-${id}`}>Request</h2>
+    <section class="stack" aria-labelledby={id}>
+      <h2 id={id}>Request</h2>
       <p class="mono">
         POST <Untrusted text={attempt.url} />
       </p>
       <HeaderList headers={headers} />
-      <JsonText label={`Body of attempt ${attempt.number}`} text={body} />
-      <details>
-        <summary>curl command</summary>
-        <div class="stack">
-          <CopyButton copies={command} label="Copy the command" />
-          <UntrustedLines label={`Command for attempt ${attempt.number}`} text={command} />
-          <p class="muted">
-            {sent.v0 === null
-              ? 'The signature is masked, so a receiver rejects this request.'
-              : 'The signature is valid for five minutes after its timestamp.'}
-          </p>
-        </div>
-      </details>
+      <JsonText label={`Body of attempt ${attempt.number}`} text={attempt.delivery.event.body} />
     </section>
   );
 }
@@ -91,7 +77,7 @@ function RequestView({ sent }: { sent: SentAttempt }) {
 /** A body of at least 4 KiB was cut there, perhaps within a character. */
 const KEPT_BYTES = 4_096 - 4;
 
-function ResponseView({ sent: { attempt } }: { sent: SentAttempt }) {
+function ResponseView({ attempt }: Shown) {
   const headers = Object.entries((attempt.responseHeaders ?? {}) as KeptHeaders);
   const id = `response-${attempt.deliveryId}-${attempt.number}`;
   return (
@@ -140,27 +126,4 @@ function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number
   );
 }
 
-/** Replaces a signature that the reader may not see, or that can no longer be computed. */
-const MASKED = '*'.repeat(64);
-
 type Headers = readonly (readonly [name: string, value: string])[];
-
-/**
- * A request with these headers as a command for a POSIX shell. Every argument is single-quoted, so that no character of URL or body has a
- * meaning for the shell; `--globoff` takes the meaning of `{}[]` for curl, and `--data-raw` that of a leading `@`.
- * @param body sent unchanged; it must not contain U+0000, which no argument can hold
- */
-export function curlCommand(url: string, headers: Headers, body: string): string {
-  const options = [
-    ['--request', 'POST'],
-    ['--url', url],
-    ...headers.map(([name, value]) => ['--header', `${name}: ${value}`]),
-    ['--data-raw', body],
-  ];
-  return ['curl --globoff', ...options.map(([name = '', value = '']) => `${name} ${quoted(value)}`)].join(' \\\n  ');
-}
-
-/** In single quotes everything is literal but the quote itself (POSIX.1-2024, Shell Command Language §2.2.2). */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}

@@ -14,10 +14,13 @@ describeInBrowser('one event, in a browser', () => {
   let receiverUrl: string;
   /** Status and body of the receiver's next responses. */
   let answer = { status: 503, body: 'down' };
+  /** The header of the latest request. */
+  let signature = '';
 
   beforeAll(async () => {
     console = await startConsoleService({ DELIVERY_RETRY_DELAYS: '0s,1h,2h' });
     receiver = createServer((request, response) => {
+      signature = String(request.headers['service-signature']);
       request
         .resume()
         .on('end', () => response.writeHead(answer.status, { 'content-type': 'text/html' }).end(answer.body));
@@ -204,8 +207,7 @@ describeInBrowser('one event, in a browser', () => {
     await page.getByRole('link', { name: 'Why was my signature rejected?' }).click();
     // The script opens what the link names.
     await page.getByLabel('Digest that your receiver computed').waitFor();
-    const header = (await page.locator('dd', { hasText: ',v0=' }).first().textContent()) ?? '';
-    const v0 = /v0=([0-9a-f]{64})$/.exec(header)?.[1] ?? '';
+    const v0 = /v0=([0-9a-f]{64})$/.exec(signature)?.[1] ?? '';
     await page.getByLabel('Digest that your receiver computed').first().fill(v0.toUpperCase());
     await page.getByRole('button', { name: 'Explain' }).first().click();
     await page.getByText(/^upper_case_digest: .*lower case/).waitFor();
@@ -238,7 +240,6 @@ describeInBrowser('one event, in a browser', () => {
     await page.locator('details.attempt-details > summary').first().click();
     await page.getByRole('link', { name: 'Open the page of attempt 1' }).click();
     await page.getByRole('heading', { name: 'Response 503' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Copy the command' }).count()).toBe(0);
     await page.getByRole('link', { name: '← Event', exact: true }).click();
     answer = { status: 204, body: '' };
     await page.getByRole('button', { name: 'Retry now' }).click();
