@@ -239,8 +239,8 @@ function enhance(within) {
     const utc = `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
     time.setAttribute('data-utc', utc);
     time.removeAttribute('title');
-    // In a row, the focus of its link shows UTC.
-    if (!time.closest('tr, .rung')) time.setAttribute('tabindex', '0');
+    // In a row or a summary, the focus of its link shows UTC.
+    if (!time.closest('tr, .rung, summary')) time.setAttribute('tabindex', '0');
     if (time.classList.contains('relative')) continue;
     const zone = ZONE.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value;
     time.textContent = `${LOCAL.format(at)} ${zone}`;

@@ -4,8 +4,8 @@ import type { AttemptError } from '../../platform/vocabulary.js';
 import { Facts, Field, Up } from '../components/parts.js';
 import { durationText, JsonText, Time, Untrusted } from '../components/values.js';
 import { form, isEditor, page, seeOther, type Visit } from '../page.js';
-import { isRejection, receiverSentence } from './delivery-texts.js';
-import { attemptPath, eventPath, explainId } from './paths.js';
+import { outcomeText } from './delivery-texts.js';
+import { attemptPath, eventPath } from './paths.js';
 
 /** `/console/deliveries/{id}/attempts/{number}`: the request and the response of one attempt. */
 export const attemptPage = page({
@@ -25,13 +25,13 @@ export const attemptPage = page({
         {/* The part that the page of the event loads. */}
         <div class="stack" data-part="">
           <p class="row">
-            <span>{receiverSentence([{ ...attempt, error: attempt.error as AttemptError | null }])}</span>
+            <span>{outcomeText({ ...attempt, error: attempt.error as AttemptError | null })}</span>
             <Time at={attempt.startedAt} ago />
             <span class="muted">took {durationText(attempt.durationMs)}</span>
           </p>
           {attempt.detail !== null && <p>{attempt.detail}</p>}
           <ResponseView attempt={attempt} />
-          {isEditor(visit) && isRejection(attempt) && (
+          {isEditor(visit) && attempt.error === 'status' && (
             <ExplainView deliveryId={params.id} number={attempt.number} visit={visit} />
           )}
           <RequestView attempt={attempt} />
@@ -108,7 +108,7 @@ function HeaderList({ headers }: { headers: Headers }) {
 
 function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number: number; visit: Visit }) {
   return (
-    <details id={explainId(deliveryId, number)} open={visit.refused !== undefined}>
+    <details open={visit.refused !== undefined}>
       <summary>Why was my signature rejected?</summary>
       <form class="stack narrow" method="post" action={`${attemptPath(deliveryId, number)}/explain-signature`}>
         <Field

@@ -1,94 +1,70 @@
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
 import type { TimelineDelivery } from '../../reports/read-events.js';
 import { PostButton } from '../components/parts.js';
-import { durationText, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
+import { durationText, NextAttempt, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
 import { isEditor, type Visit } from '../page.js';
-import { isRejection, retryEffect, whatHappensNext } from './delivery-texts.js';
-import { attemptPath, endpointPath, eventPath, explainId } from './paths.js';
+import { outcomeText, whatHappensNext } from './delivery-texts.js';
+import { attemptPath, endpointPath, eventPath } from './paths.js';
 
 interface CardProps {
   visit: Visit;
-  /** The endpoint's, beside others of the event. */
-  name?: string | undefined;
   delivery: TimelineDelivery;
+  /** The endpoint's, beside others of the event. */
+  name: string | undefined;
   open: boolean;
 }
 
-/** A delivery: what happens next, its ladder, and the button that sends it now. */
+/** A delivery: what happens next, the button that sends it now, and its ladder. */
 export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
-  const { id, endpoint, attempts, attemptCount } = delivery;
+  const { id, eventId, endpoint, status, nextAttemptAt, attempts, attemptCount } = delivery;
+  const next = whatHappensNext(delivery, new Date());
   const last = attempts.at(-1);
+  const latest = last ? `${outcomeText(last)}.` : '';
   return (
     <details class="card delivery" id={`delivery-${id}`} open={open}>
       <summary>
-        <DeliveryLine delivery={delivery} name={name} />
+        <span class="row">
+          <h2>
+            <Untrusted text={name ?? (endpoint.description || endpoint.url)} />
+          </h2>
+          <Status status={status} />
+          {nextAttemptAt && <NextAttempt at={nextAttemptAt} />}
+          {last && <Response {...last} />}
+        </span>
       </summary>
       <div class="stack">
-        <NextStep visit={visit} delivery={delivery} />
+        <p class="next" data-announce={`${next} ${latest}`}>
+          <strong>
+            <Sentence text={next} />
+          </strong>{' '}
+          {latest}
+        </p>
+        {/* Absent where the API always rejects it. */}
+        {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
+          <PostButton
+            action={`${eventPath(eventId)}/retry`}
+            id={`retry-${id}`}
+            fields={{ delivery: id }}
+            class={status === 'succeeded' ? undefined : 'primary'}
+            note={<span class="muted">If this extra attempt fails, the status and the planned attempts stay.</span>}
+          >
+            {status === 'pending' ? 'Retry now' : 'Send again'}
+          </PostButton>
+        )}
         <p class="row">
           {endpoint.deletedAt === null && <a href={endpointPath(endpoint.id)}>Endpoint</a>}
-          {isEditor(visit) && last && isRejection(last) && (
-            <a href={`${attemptPath(id, last.number)}#${explainId(id, last.number)}`}>Why was my signature rejected?</a>
-          )}
-          {attemptCount > attempts.length && (
-            <span>
-              The latest {attempts.length} of {attemptCount} attempts
-            </span>
-          )}
           <code class="muted">
             <Untrusted text={endpoint.url} />
           </code>
         </p>
+        {attemptCount > attempts.length && (
+          <p class="muted">
+            The latest {attempts.length} of {attemptCount} attempts:
+          </p>
+        )}
         <TimeLine delivery={delivery} />
       </div>
     </details>
-  );
-}
-
-/** A delivery in one line: its endpoint, its status and the latest response. */
-function DeliveryLine({ delivery, name }: Pick<CardProps, 'delivery' | 'name'>) {
-  const { endpoint, status, attempts } = delivery;
-  const last = attempts.at(-1);
-  return (
-    <span class="row">
-      <h2>
-        <Untrusted text={name ?? (endpoint.description || endpoint.url)} />
-      </h2>
-      <Status status={status} />
-      {last && <Response {...last} />}
-    </span>
-  );
-}
-
-/** What happens to a delivery next, and the button that sends it now. */
-function NextStep({ visit, delivery }: Pick<CardProps, 'visit' | 'delivery'>) {
-  const { id, eventId, endpoint, status } = delivery;
-  const { next, until, announcement } = whatHappensNext(delivery, new Date());
-  return (
-    <>
-      <p class="next" data-announce={announcement}>
-        <strong>
-          <Sentence text={next} />
-        </strong>{' '}
-        {until}
-      </p>
-      {/* Absent where the API always rejects it. */}
-      {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
-        <PostButton
-          action={`${eventPath(eventId)}/retry`}
-          id={`retry-${id}`}
-          fields={{ delivery: id }}
-          class={status === 'succeeded' ? undefined : 'primary'}
-          note={
-            <span class="muted">
-              <Sentence text={retryEffect(delivery)} />
-            </span>
-          }
-        >
-          {status === 'pending' ? 'Retry now' : 'Send again'}
-        </PostButton>
-      )}
-    </>
   );
 }
 

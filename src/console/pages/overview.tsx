@@ -4,7 +4,7 @@ import { Table } from '../components/lists.js';
 import { Live, PageHead } from '../components/parts.js';
 import { countText, RelativeTime, Status, Untrusted } from '../components/values.js';
 import { isEditor, mayMove, page, type Visit } from '../page.js';
-import { receiverSentence } from './delivery-texts.js';
+import { outcomeText } from './delivery-texts.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { EndpointTable } from './endpoints/health.js';
 import { stateOf, Trouble } from './endpoints/state.js';
@@ -107,7 +107,7 @@ function Recent({ deliveries, names }: { deliveries: Shown['recent']; names: Rea
                 </span>
               </span>
             ),
-            Reason: ({ lastAttempt }) => (lastAttempt ? receiverSentence([lastAttempt]) : 'No attempt yet.'),
+            Reason: ({ lastAttempt }) => (lastAttempt ? outcomeText(lastAttempt) : 'No attempt yet'),
             Attempts: ({ attemptCount }) => countText(attemptCount),
           }}
           classes={{ Attempts: 'right' }}

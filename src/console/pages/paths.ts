@@ -15,9 +15,6 @@ export function eventPath(eventId: string, deliveryId?: string | null): `/consol
 export const attemptPath = (deliveryId: string, number: number | string) =>
   `/console/deliveries/${deliveryId}/attempts/${number}` as const;
 
-/** The form on the page of an attempt that explains a rejected signature. */
-export const explainId = (deliveryId: string, number: number) => `explain-${deliveryId}-${number}`;
-
 /** The page of a transfer; undefined where the session may not read transfers. */
 export function transferHref({ session }: Pick<Visit, 'session'>, id: string): string | undefined {
   return session.scopes.has('transfers:read') ? `/console/transfers/${id}` : undefined;

@@ -3,7 +3,7 @@ import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
 import { PostButton } from '../../components/parts.js';
 import { countOf, countText, NextAttempt, RelativeTime, Untrusted } from '../../components/values.js';
-import { receiverSentence } from '../delivery-texts.js';
+import { outcomeText } from '../delivery-texts.js';
 import { endpointPath } from '../paths.js';
 
 // The state of an endpoint, in a word and in sentences: why it is in trouble, and how to get out of it.
@@ -63,7 +63,7 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
     const { lastFailure, failingSince, pending } = health;
     return (
       <div class="banner warn">
-        {head(receiverSentence([lastFailure]))}
+        {head(outcomeText(lastFailure))}
         <p>
           First failure: <RelativeTime at={failingSince ?? lastFailure.at} />. Latest failure:{' '}
           <RelativeTime at={lastFailure.at} />. Last success: <LastSuccess health={health} />. Pending deliveries:{' '}
