@@ -86,7 +86,7 @@ const EXACT_DIGITS = 16;
  * the service must not take another amount than the client wrote, and every schema refuses NaN.
  */
 function withoutRounding(_name: string, value: unknown, context?: { source?: string }): unknown {
-  const digits = context?.source?.replace(/e.*|\D/gi, '') ?? '';
+  const digits = context?.source?.replace(/(\.0+)?(e.*)?$|\D/gi, '') ?? '';
   return Number.isSafeInteger(value) && digits.length > EXACT_DIGITS ? Number.NaN : value;
 }
 

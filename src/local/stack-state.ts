@@ -44,7 +44,7 @@ export interface StackState {
   building?: ProcessRecord;
   /** How far Temporal's start is, for people; absent once Temporal serves. `failed`: this service will have none. */
   temporalStart?: { failed: boolean; line: string } | undefined;
-  /** The variables of the service, which a command needs to work on this stack. */
+  /** The variables of the service, without secrets, which a command needs to work on this stack. */
   env: NodeJS.ProcessEnv;
 }
 
@@ -77,6 +77,22 @@ export function postgresUrl(port: number, password: Secret, database = POSTGRES_
   return new Secret(`postgresql://${POSTGRES_NAME}:${password.reveal()}@127.0.0.1:${port}/${database}`);
 }
 
+/** The environment of a process that works on the stack. The stack's own secrets replace those of `env`. */
+export function stackEnvironment(
+  env: NodeJS.ProcessEnv,
+  state: StackState,
+  { postgres_password, master_key }: ReturnType<typeof provideSecrets>,
+): NodeJS.ProcessEnv {
+  return {
+    ...env,
+    ...state.env,
+    DATABASE_URL: postgresUrl(Number(state.env.POSTGRES_PORT), new Secret(postgres_password)).reveal(),
+    // The embedded Postgres has no pooler in front.
+    ...{ DATABASE_DIRECT_URL: '', DATABASE_DIRECT_URL_FILE: '' },
+    ...{ MASTER_KEY: master_key, MASTER_KEY_FILE: '' },
+  };
+}
+
 /**
  * The environment of the embedded stack that runs under LOCAL_DIR, for a command without DATABASE_URL.
  * @throws Error of one line if no stack runs there
@@ -89,7 +105,7 @@ export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
       `no embedded stack runs under ${LOCAL_DIR}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS`,
     );
   }
-  return { ...env, ...state.env };
+  return stackEnvironment(env, state, provideSecrets(LOCAL_DIR));
 }
 
 const NAME = /^lock\.(\d+)$/;

@@ -6,10 +6,10 @@ import { Secret } from '../platform/secret.js';
 import { startPostgres } from './postgres.js';
 import {
   endLeftovers,
-  postgresUrl,
   provideSecrets,
   releaseLock,
   type StackState,
+  stackEnvironment,
   takeLock,
   writeState,
 } from './stack-state.js';
@@ -35,17 +35,9 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
     const secrets = provideSecrets(localDir);
     const password = new Secret(secrets.postgres_password);
     const ports = await choosePorts(env, settings);
-    const { MASTER_KEY: givenKey } = settings;
     const state: StackState = {
       temporalStart: { failed: false, line: 'Temporal is starting' },
-      env: {
-        ...ports.env,
-        DATABASE_URL: postgresUrl(ports.postgres, password).reveal(),
-        // The embedded Postgres has no pooler in front.
-        ...{ DATABASE_DIRECT_URL: '', DATABASE_DIRECT_URL_FILE: '' },
-        MASTER_KEY: givenKey ? Buffer.from(givenKey.reveal()).toString('base64') : secrets.master_key,
-        MASTER_KEY_FILE: '',
-      },
+      env: ports.env,
     };
     const record = (change: Partial<StackState>) => writeState(localDir, Object.assign(state, change));
     const postgres = await startPostgres({
@@ -63,7 +55,7 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
     });
     return {
       /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
-      env: { ...env, ...state.env },
+      env: stackEnvironment(env, state, secrets),
       /** The absolute path of LOCAL_DIR. */
       localDir,
       temporalUiUrl: `http://localhost:${ports.temporalUi}`,
@@ -106,6 +98,7 @@ async function choosePorts(env: NodeJS.ProcessEnv, settings: Environment) {
       ENVIRONMENT: 'sandbox',
       HOST: host,
       PORT: String(port),
+      POSTGRES_PORT: String(postgres),
       BASE_URL: baseUrl,
       AUTH_URL: settings.AUTH_URL ?? baseUrl,
       TEMPORAL_ADDRESS: `127.0.0.1:${temporal}`,

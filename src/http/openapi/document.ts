@@ -39,7 +39,7 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: componentSchemas(),
+      schemas: componentSchemas(paths),
       parameters: { IdempotencyKey },
       headers: HEADERS,
       securitySchemes: {

@@ -103,16 +103,24 @@ export function problemResponses(codes: readonly RefusalCode[]): Record<string, 
   );
 }
 
-/** `#/components/schemas`: all registered schemas, as JSON Schema of the transmitted JSON. */
-export function componentSchemas(): Record<string, z.core.JSONSchema.BaseSchema> {
+/** `#/components/schemas`: the registered schemas that `part` of the document needs, as JSON Schema of the transmitted JSON. */
+export function componentSchemas(part: unknown): Record<string, z.core.JSONSchema.BaseSchema> {
   const { schemas } = z.toJSONSchema(components, {
     io: 'input',
     uri: (id) => referTo(id).$ref,
     override: ({ jsonSchema }) => adaptToGenerators(jsonSchema),
   });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _id, ...schema }]) => [id, schema]),
-  );
+  const needed: Record<string, z.core.JSONSchema.BaseSchema> = {};
+  const follow = (json: unknown): void => {
+    for (const [, id = ''] of JSON.stringify(json).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (id in needed) continue;
+      const { $schema: _dialect, $id: _id, ...schema } = schemas[id] ?? {};
+      needed[id] = schema;
+      follow(schema);
+    }
+  };
+  follow(part);
+  return needed;
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
