@@ -160,7 +160,7 @@ async function showLink(ctx: AppContext, services: Services, id = '', status = 2
       />
       <Alert text={error} />
       <form class="stack" method="post" action={`/console/sign-in/${id}`}>
-        <Field {...FIELD} label="Code: the part of the link after #" name="code" autoComplete="off" />
+        <Field {...FIELD} label="Code: the part of the link after #" name="code" />
         <Submit>Sign in</Submit>
       </form>
       <p class="muted">The link works once, within 5 minutes of its creation.</p>
@@ -194,7 +194,7 @@ function nextOf(next: unknown): string | undefined {
   return isConsolePath(pathname) && !pathname.startsWith('/console/sign-') ? `${pathname}${search}` : undefined;
 }
 
-const FIELD = { required: true, spellcheck: false, class: 'mono' } as const;
+const FIELD = { required: true, class: 'mono' } as const;
 
 const STATES: Readonly<Record<string, string>> = {
   out: 'You are signed out.',

@@ -43,10 +43,9 @@ export function PageHead({ title, button }: { title: string; button?: { href: st
 
 /** A part of a page with a heading that names it. */
 export function Card({ title, children }: { title: string; children: ComponentChildren }) {
-  const id = title.toLowerCase().replace(/[^a-z]+/g, '-');
   return (
-    <section class="card stack" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+    <section class="card stack" aria-label={title}>
+      <h2>{title}</h2>
       {children}
     </section>
   );
@@ -122,12 +121,12 @@ export function Field({ label, hint, pointer, type, value, ...rest }: Control) {
   const { attributes, around, typed } = useLabel({ label, name: rest.name, hint, pointer });
   const shown = type === 'password' ? {} : { value: typed ?? value ?? '' };
   const control: object = { ...rest, ...attributes, type, ...shown };
-  return around(<input {...control} />);
+  return around(<input autoComplete="off" spellcheck={false} {...control} />);
 }
 
 /** A field for a time in ISO 8601, which a person can paste and read in any locale (`readIsoTime`). */
 export function TimeField(field: Omit<Control, 'type'>) {
-  return <Field placeholder="2026-11-22 06:14" autoComplete="off" {...field} label={`${field.label} (UTC)`} />;
+  return <Field placeholder="2026-11-22 06:14" {...field} label={`${field.label} (UTC)`} />;
 }
 
 /** A choice whose text differs from its value. */

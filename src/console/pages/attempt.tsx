@@ -117,7 +117,6 @@ function ExplainView({ deliveryId, number, visit }: { deliveryId: string; number
           class="mono"
           maxLength={512}
           required
-          autoComplete="off"
           hint="64 hexadecimal digits, from the receiver's log of this attempt. They are compared with the results of common mistakes, and not kept."
         />
         <button type="submit">Explain</button>

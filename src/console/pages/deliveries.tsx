@@ -118,16 +118,7 @@ export const filtersOf = ({ query, refused }: Visit): URLSearchParams => (refuse
 
 /** The filter that `findById` reads. */
 export function IdFilter({ query }: { query: URLSearchParams }) {
-  return (
-    <Field
-      label="Id"
-      name="id"
-      placeholder="Event, delivery, transfer"
-      value={query.get('id')}
-      autoComplete="off"
-      spellcheck={false}
-    />
-  );
+  return <Field label="Id" name="id" placeholder="Event, delivery, transfer" value={query.get('id')} />;
 }
 
 /**

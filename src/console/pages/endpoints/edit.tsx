@@ -112,15 +112,12 @@ function EndpointFields({ endpoint, config }: { endpoint?: Endpoint; config: Con
         value={endpoint?.url}
         required
         class="mono"
-        spellcheck={false}
-        autoComplete="off"
         hint={`Where your receiver listens, ${where}.`}
       />
       <Field
         name="description"
         label="Description"
         value={endpoint?.description}
-        autoComplete="off"
         hint="Optional. Tells people what it is, such as “Orders, live”."
       />
       <Field
@@ -129,7 +126,6 @@ function EndpointFields({ endpoint, config }: { endpoint?: Endpoint; config: Con
         class="short"
         value={endpoint?.max_concurrency?.toString()}
         inputMode="numeric"
-        autoComplete="off"
         hint={`1 to ${MAX_CONCURRENCY}. Empty: ${config.endpointConcurrency}, the default.`}
       />
     </>
