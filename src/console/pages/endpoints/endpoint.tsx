@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { ComponentChildren } from 'preact';
-import { refuseIfChanged } from '../../../endpoints/endpoints.js';
+import { listEndpoints, refuseIfChanged } from '../../../endpoints/endpoints.js';
 import { type EndpointHealth, readEndpointHealth } from '../../../endpoints/health.js';
+import { presentEndpoint } from '../../../http/schemas/endpoint.js';
 import type { Handle } from '../../../platform/database/database.js';
 import { timeOf } from '../../../platform/ids.js';
-import type { Listed } from '../../components/lists.js';
 import { Tabs, Up } from '../../components/parts.js';
 import { Untrusted } from '../../components/values.js';
 import { type Form, form, type Page, page, type SeeOther, type Visit } from '../../page.js';
@@ -18,8 +18,8 @@ export type { Endpoint };
 /** The request of a page or form of one endpoint. */
 export type EndpointVisit = Visit<'webhookId'>;
 
-/** The most that one page of the API has. */
-const MOST_LISTED = '100';
+/** More than `MAX_ENDPOINTS` may allow. */
+const MOST_LISTED = 10_001;
 
 /** @throws Refusal not_found */
 export function readEndpoint({ operations, params }: EndpointVisit): Promise<Endpoint> {
@@ -27,16 +27,9 @@ export function readEndpoint({ operations, params }: EndpointVisit): Promise<End
 }
 
 /** The client's endpoints, newest first. */
-export async function readEndpoints({ operations }: Visit): Promise<readonly Endpoint[]> {
-  const endpoints: Endpoint[] = [];
-  let cursor: string | undefined;
-  do {
-    const query = { limit: MOST_LISTED, cursor };
-    const page = await operations.read<Listed<Endpoint>>('listWebhookEndpoints', { query });
-    endpoints.push(...page.data);
-    cursor = page.next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return endpoints;
+export async function readEndpoints({ read, session }: Visit): Promise<readonly Endpoint[]> {
+  const page = { before: undefined, take: MOST_LISTED };
+  return (await read((db) => listEndpoints(db, session.clientId, page))).map(presentEndpoint);
 }
 
 /**
