@@ -111,7 +111,7 @@ const healthPage = endpointPage('', {
             <Table
               rows={health?.hours.toReversed() ?? []}
               columns={{
-                'Hour (UTC)': ({ start }) => start.toISOString().slice(0, 16).replace('T', ' '),
+                Hour: ({ start }) => <Time at={start} />,
                 Succeeded: ({ succeeded }) => countText(succeeded),
                 Failed: ({ failed }) => countText(failed),
               }}
@@ -139,7 +139,6 @@ const healthPage = endpointPage('', {
               Registered: <Time at={created_at} ago />,
               'Last changed': <Time at={updated_at} ago />,
               'Concurrent deliveries': max_concurrency !== null && `at most ${max_concurrency}`,
-              Secret: <span class="muted">stored encrypted, never shown</span>,
             }}
           />
         </Card>

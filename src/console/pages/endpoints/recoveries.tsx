@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { recoveryView } from '../../../http/schemas/recovery.js';
 import { Empty, type Listed, Pager, Table } from '../../components/lists.js';
 import { Live, PostButton } from '../../components/parts.js';
-import { countOf, countText, Time } from '../../components/values.js';
+import { countText, Time } from '../../components/values.js';
 import { form, isEditor, seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { endpointPage } from './endpoint.js';
@@ -64,12 +64,8 @@ const cancel = form({
   path: '/console/endpoints/{webhookId}/recoveries/{id}/cancel',
   scope: 'webhooks:write',
   async submit({ operations, params }) {
-    const { started } = await operations.change<Recovery>('cancelRecovery', { params });
-    const queued = countOf(started, 'delivery', 'deliveries');
-    return seeOther(
-      `${endpointPath(params.webhookId)}/recoveries`,
-      `The recovery is cancelled. It had queued ${queued}.`,
-    );
+    await operations.change('cancelRecovery', { params });
+    return seeOther(`${endpointPath(params.webhookId)}/recoveries`, 'The recovery is cancelled.');
   },
 });
 

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
-import type { recovered } from '../../../http/schemas/recovery.js';
 import type { statementView } from '../../../http/schemas/statement.js';
 import { isoText, readTime } from '../../components/lists.js';
 import { Facts, Submit, TimeField, timeValue } from '../../components/parts.js';
@@ -113,15 +112,9 @@ const lostOf = ({ failed, cancelled, missing }: Statement) => failed + cancelled
 
 const recover = endpointForm('recover', statementPage, async ({ operations, params }, fields) => {
   const body = { ...windowOf(fields), include_missing: fields.has('include_missing') };
-  const { id, count, missing } = await operations.change<z.output<typeof recovered>>('recoverWebhookEndpoint', {
-    params,
-    body,
-  });
-  const started = `${countOf(count, 'delivery starts', 'deliveries start')} again, and ${countOf(missing, 'missing event is', 'missing events are')} sent.`;
-  const notice =
-    id === null ? 'There was nothing to recover in this time range.' : `The recovery has started: ${started}`;
-  const path = endpointPath(params.webhookId);
-  return seeOther(id === null ? path : `${path}/recoveries`, notice);
+  const { id } = await operations.change<{ id: string | null }>('recoverWebhookEndpoint', { params, body });
+  const notice = id === null ? 'There is nothing to recover in this time range.' : 'The recovery has started.';
+  return seeOther(`${endpointPath(params.webhookId)}/recoveries`, notice);
 });
 
 export const statementPages = [statementPage, recover];
