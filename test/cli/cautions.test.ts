@@ -69,7 +69,7 @@ test('production warns at startup about an over-privileged role and about unknow
   api.kill('SIGTERM');
   expect(warned).toEqual(
     expect.arrayContaining([
-      'RATE_LIMITS: is not a setting and has no effect; did you mean RATE_LIMIT?',
+      'RATE_LIMITS: is not a setting and has no effect; remove it or correct its name',
       'is a superuser',
     ]),
   );
