@@ -33,31 +33,14 @@ function userName(): string {
 
 /** The actions that the audit records, each as resource and verb. */
 export type Action =
-  | 'clients.create'
-  | 'clients.rotate-secret'
-  | 'clients.revoke'
-  | 'clients.revoke-secret'
-  | 'clients.allow'
-  | 'clients.rename'
-  | 'clients.set-limits'
-  | 'clients.erase'
-  | 'endpoints.create'
-  | 'endpoints.update'
-  | 'endpoints.delete'
-  | 'endpoints.disable'
-  | 'endpoints.set-concurrency'
-  | 'endpoints.enable'
-  | 'endpoints.check'
-  | 'endpoints.recover'
-  | 'endpoints.cancel-recovery'
-  // The statement of src/transfers/change-status.ts writes this entry itself.
-  | 'transfers.set-status'
-  | 'transfers.expire'
+  | `clients.${'create' | 'rotate-secret' | 'revoke' | 'revoke-secret' | 'allow' | 'rename' | 'set-limits' | 'erase'}`
+  | `endpoints.${'create' | 'update' | 'delete' | 'disable' | 'set-concurrency' | 'enable'}`
+  | `endpoints.${'check' | 'recover' | 'cancel-recovery'}`
+  // The statement of src/transfers/change-status.ts writes `transfers.set-status` itself.
+  | `transfers.${'set-status' | 'expire'}`
   | 'audit.expire'
   | 'deliveries.retry'
-  | 'keys.rotate'
-  | 'keys.revoke'
-  | 'keys.rotate-master'
+  | `keys.${'rotate' | 'revoke' | 'rotate-master'}`
   // Links, sign-ins and sign-outs of the console, and the changes there that the API does not record: `console.` and
   // the API's operation.
   | `console.${string}`;
