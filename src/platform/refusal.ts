@@ -84,17 +84,6 @@ type Meanings = typeof MEANINGS;
 /** The stable codes of expected errors. */
 export type RefusalCode = { [Status in keyof Meanings]: keyof Meanings[Status] }[keyof Meanings];
 
-/** The titles that are not the words of their code. */
-const TITLES: Readonly<Partial<Record<string, string>>> = {
-  unauthorized: 'Not authenticated',
-  invalid_token: 'Invalid access token',
-  disabled_by_operator: 'Disabled by the operator',
-  recover_in_progress: 'Recovery in progress',
-  outside_retention: 'Outside the retention period',
-  rate_limited: 'Too many requests',
-  console_link_limit_reached: 'Sign-in link limit reached',
-};
-
 interface Kind {
   status: number;
   /** Further statuses of the code, for requests that the application never sees (src/http/server.ts). */
@@ -108,7 +97,7 @@ interface Kind {
 export const PROBLEMS = Object.fromEntries(
   Object.entries(MEANINGS).flatMap(([status, meanings]) =>
     Object.entries<string>(meanings).map(([code, meaning]): [string, Kind] => {
-      const title = TITLES[code] ?? code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ');
+      const title = code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ');
       const otherStatuses = code === 'malformed_request' ? [408, 431] : [];
       return [code, { status: Number(status), otherStatuses, title, meaning }];
     }),
