@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Failpoint } from '../../src/platform/failpoints.js';
 import { must } from '../support/caller.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
 import { waitFor } from '../support/wait-for.js';
@@ -45,7 +44,7 @@ const KEYED = [
   ['after-post', 4],
   ['after-record', 3],
 ] as const;
-test.each<readonly [Failpoint, number]>(KEYED)(
+test.each<readonly [string, number]>(KEYED)(
   '%s of a retry with an Idempotency-Key: makes one attempt and returns one response for the same key',
   async (at, arrivals) => {
     const transfer = await makeSleeping();
@@ -63,7 +62,7 @@ test.each<readonly [Failpoint, number]>(KEYED)(
   },
 );
 
-test.each<[Failpoint]>([['before-commit'], ['after-retry-queued']])(
+test.each<[string]>([['before-commit'], ['after-retry-queued']])(
   '%s of a retry of an ended delivery with an Idempotency-Key: makes one attempt for the same key',
   async (at) => {
     const transfer = await mortal.makeTransfer();
@@ -80,7 +79,7 @@ test.each<[Failpoint]>([['before-commit'], ['after-retry-queued']])(
   },
 );
 
-test.each<[Failpoint]>([['before-commit'], ['after-workflow-start']])(
+test.each<[string]>([['before-commit'], ['after-workflow-start']])(
   '%s of a recovery with an Idempotency-Key: recovers once for the same key, and returns the same count',
   async (at) => {
     const transfer = await makeSleeping();

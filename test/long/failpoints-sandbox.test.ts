@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Failpoint } from '../../src/platform/failpoints.js';
 import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
 import { must } from '../support/caller.js';
 import { startCheckedReceiver } from '../support/checked-receiver.js';
@@ -46,7 +45,7 @@ const created = async (before: number) =>
   });
 const count = async () => (await must(mortal.client('GET', '/transfers?limit=100'))).data.length as number;
 
-test.each<[Failpoint, number]>([
+test.each<[string, number]>([
   ['after-workflow-start', 1],
   ['before-step', 1],
   ['after-step', 1],

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { Failpoint } from '../../src/platform/failpoints.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { must } from '../support/caller.js';
 import { type MortalService, startMortalService } from '../support/mortal-service.js';
@@ -17,7 +16,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => mortal?.stop(), 60_000);
 
-test.each<[Failpoint, number, number[], { arrivals: number; attempts: number }]>([
+test.each<[string, number, number[], { arrivals: number; attempts: number }]>([
   ['after-commit', 1, [], { arrivals: 1, attempts: 1 }],
   ['before-post', 1, [], { arrivals: 1, attempts: 1 }],
   ['after-post', 1, [], { arrivals: 2, attempts: 1 }],

@@ -1,6 +1,5 @@
 import { expect } from '@jest/globals';
 import pg from 'pg';
-import type { Failpoint } from '../../src/platform/failpoints.js';
 import { judgeRecord } from '../crash/judge-record.js';
 import { judgeWorkflows, runningWorkflows } from '../crash/judge-workflows.js';
 import { startReceiver } from '../crash/receiver.js';
@@ -72,7 +71,7 @@ export async function startMortalService() {
      * @returns the result of `cause`, or undefined when it got no response
      */
     async dieAndBegin<T>(
-      [at, passes]: readonly [Failpoint, number],
+      [at, passes]: readonly [string, number],
       cause: () => Promise<T>,
       more?: Record<string, string>,
     ): Promise<T | undefined> {

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Failpoint } from '../../src/platform/failpoints.js';
 
 const DIE_AT_FAILPOINT = fileURLToPath(new URL('./die-at-failpoint.js', import.meta.url));
 
@@ -48,7 +47,7 @@ export function startRole(role: string, env: Record<string, string>, nodeOptions
 
 export interface MortalRole extends RoleProcess {
   /** Makes the process die, as by `kill -9`, when it passes the failpoint for the `passes`-th time. */
-  dieAt(name: Failpoint, passes?: number): Promise<void>;
+  dieAt(name: string, passes?: number): Promise<void>;
 }
 
 /** Starts a role that can die at a failpoint (src/platform/failpoints.ts). */
