@@ -90,13 +90,15 @@ export async function startUnlessRunning(client: Client, start: () => Promise<un
   }
 }
 
-/** Time for the look, ms. */
-const LIMIT = 3_000;
+/** Time for the try, ms. */
+const LIMIT = 5_000;
 
 /** Why no connection to Temporal can be made, in one line: what gRPC says at one more try, and the variables to look at. */
 export async function whyUnreachable(temporal: TemporalConfig): Promise<string> {
   const { address } = temporal;
-  const { connection } = probeClient(temporal);
+  // A pool of its own: in the service's, which has tried to connect before, it would wait for the next try.
+  const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
+  const connection = Connection.lazy({ ...connectionOptions(temporal), channelArgs, interceptors: [] });
   try {
     await connection.withDeadline(Date.now() + LIMIT, () => connection.workflowService.getSystemInfo({}));
     return `Temporal at ${address} responds, but refuses; look at TEMPORAL_API_KEY and TEMPORAL_NAMESPACE`;
