@@ -1,5 +1,3 @@
-import { getSystemErrorMap } from 'node:util';
-
 interface Fault {
   cause?: unknown;
   code?: unknown;
@@ -59,25 +57,12 @@ const ADAPTER_UNREACHABLE = new Set([
   'TooManyConnections',
   'TlsConnectionError',
 ]);
-/** Every code of the operating system and its resolver: a statement uses them for its connection alone. */
-const SYSTEM_CODES = new Set([...getSystemErrorMap().values()].map(([code]) => code)).add('ENOTFOUND');
-/** libuv has a name for most codes, and this form for the others. */
-const isSystemCode = (code: string) => SYSTEM_CODES.has(code) || code.startsWith('Unknown system error');
-/** Codes of Node.js for a certificate that it does not accept, and for a failed handshake. */
-const TLS_ERRORS =
-  /^(ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
-
-/** Of these, the codes for a certificate whose issuer is not known. */
-const UNKNOWN_ISSUER = /^(UNABLE_TO_|SELF_SIGNED_CERT_|DEPTH_ZERO_)/;
-/** Node.js appends options of its own, which Postgres's connection does not need. */
-const NODE_HINT = /; if the root CA is installed locally.*$/;
-
-/** Says how to trust the certificate of Postgres, if the connection failed for it. @returns the same error */
-export function explainCertificate<Failed extends Error & { code?: unknown }>(error: Failed): Failed {
-  if (!UNKNOWN_ISSUER.test(String(error.code))) return error;
-  error.message = `${error.message.replace(NODE_HINT, '')}: nobody known has signed the certificate of Postgres; add sslrootcert=FILE with its CA to the URL (every sslmode but disable and no-verify checks it)`;
-  return error;
-}
+/**
+ * Codes of the operating system and its resolver, of which libuv has no name for some, and of Node.js for a certificate
+ * that it does not accept and for a failed handshake. A statement uses them for its connection alone.
+ */
+const CONNECTION_CODES =
+  /^(E(?!RR_)\w+$|Unknown system error|ERR_TLS_|ERR_SSL_|UNABLE_TO_|CERT_|SELF_SIGNED_CERT_|DEPTH_ZERO_|HOSTNAME_MISMATCH$|INVALID_(CA|PURPOSE)$)/;
 
 const UNREACHABLE_MESSAGES =
   /connection terminated|query read timeout|timeout exceeded when trying to connect|client has encountered a connection error|can't reach database|does not support SSL|establishing an SSL connection|cannot use a pool after|is not queryable/i;
@@ -103,8 +88,7 @@ export function isUnreachable(error: unknown): boolean {
   return faults.some(
     ({ code, message, errors }) =>
       PRISMA_UNREACHABLE.has(String(code)) ||
-      isSystemCode(String(code)) ||
-      TLS_ERRORS.test(String(code)) ||
+      CONNECTION_CODES.test(String(code)) ||
       UNREACHABLE_MESSAGES.test(String(message)) ||
       (Array.isArray(errors) && errors.some(isUnreachable)),
   );

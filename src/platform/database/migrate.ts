@@ -7,7 +7,6 @@ import pg from 'pg';
 import { newId } from '../ids.js';
 import type { Secret } from '../secret.js';
 import { type Handle, rowOf } from './database.js';
-import { explainCertificate } from './faults.js';
 import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './roles.js';
 import { MIGRATE_SETTINGS, withServerSettings } from './server-settings.js';
 
@@ -41,7 +40,7 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
     connectionTimeoutMillis: 5_000,
   });
   client.on('error', () => undefined);
-  await client.connect().catch((error: Error) => Promise.reject(explainCertificate(error)));
+  await client.connect();
   try {
     await refuseOtherEncoding(client);
     await takeTurn(client);

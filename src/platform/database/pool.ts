@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Secret } from '../secret.js';
-import { explainCertificate, READ_ONLY_STATE } from './faults.js';
+import { READ_ONLY_STATE } from './faults.js';
 import { POOLED_SETTINGS, SERVICE_SETTINGS, type ServerSettings, withServerSettings } from './server-settings.js';
 
 export interface DatabaseOptions {
@@ -156,7 +156,7 @@ const watchedClient = (parameters: ServerSettings, watch: Watch) =>
       super.connect((error: Error) => {
         if (error) watch.failed();
         else watch.opened(this);
-        (callback as (error: Error) => void)(error && explainCertificate(error));
+        (callback as (error: Error) => void)(error);
       });
       return undefined;
     }
