@@ -1,4 +1,3 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { ConfigError } from './config-error.js';
 import { fileVariable, readEnvironment } from './environment.js';
 import type { Environment } from './settings.js';
@@ -41,7 +40,7 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** Whether `databaseUrl` names a transaction pooler. */
     databasePooled: read.DATABASE_DIRECT_URL !== undefined,
     databasePoolSize: read.DATABASE_POOL_SIZE,
-    temporal: temporalFrom(temporalAddress, read, lines),
+    temporal: temporalAt(temporalAddress, read),
     host: read.HOST,
     port: read.PORT,
     baseUrl,
@@ -140,51 +139,28 @@ function isWellKnown(key: Uint8Array): boolean {
   return regular || key.every((byte) => byte >= 0x20 && byte <= 0x7e);
 }
 
-/**
- * How to speak TLS; false for a plaintext connection. An API key, a certificate or a server name implies TLS. Adds a line
- * for each validation error, which contains no certificate.
- */
-function readTls(settings: Environment, lines: string[]) {
+/** How to speak TLS; false for a plaintext connection. An API key, a certificate or a server name implies TLS. */
+function readTls(settings: Environment) {
   const { TEMPORAL_TLS, TEMPORAL_API_KEY, TEMPORAL_TLS_SERVER_NAME: serverName } = settings;
   const { TEMPORAL_TLS_SERVER_CA_CERT_DATA: serverCa } = settings;
   const { TEMPORAL_TLS_CLIENT_CERT_DATA: certificate, TEMPORAL_TLS_CLIENT_KEY_DATA: key } = settings;
-  if (Boolean(certificate) !== Boolean(key)) {
-    const [given, missing] = certificate ? ['CERT', 'KEY'] : ['KEY', 'CERT'];
-    lines.push(`TEMPORAL_TLS_CLIENT_${missing}_PATH: is not set, but TEMPORAL_TLS_CLIENT_${given} is; give both`);
-  }
-  const client = certificate && key && { certificate, key };
-  if (
-    client &&
-    !new X509Certificate(client.certificate.reveal()).checkPrivateKey(createPrivateKey(client.key.reveal()))
-  )
-    lines.push(
-      'TEMPORAL_TLS_CLIENT_KEY_PATH: is not the key of TEMPORAL_TLS_CLIENT_CERT_PATH; give the two that match',
-    );
   if (!(TEMPORAL_TLS || TEMPORAL_API_KEY || serverName || serverCa || certificate)) return false as const;
   return {
     /** The name that the server's certificate must have; undefined: the host of the address. */
     serverName,
     /** The CAs of the server's certificate, PEM; undefined: those of the system. */
     serverCa,
-    client,
+    client: certificate && key && { certificate, key },
   };
 }
 
 /** How to connect to Temporal. `retention` is of ended workflows, ms. */
-export type TemporalConfig = ReturnType<typeof temporalFrom>;
+export type TemporalConfig = ReturnType<typeof temporalAt>;
 /** How to connect to Temporal with TLS. */
 export type TemporalTls = Exclude<TemporalConfig['tls'], false>;
 
-/** The connection settings for Temporal at `address`, host:port. @throws ConfigError */
-export function temporalAt(address: string, read: Environment): TemporalConfig {
-  const lines: string[] = [];
-  const temporal = temporalFrom(address, read, lines);
-  if (lines.length > 0) throw new ConfigError(lines);
-  return temporal;
-}
-
-/** Like `temporalAt`. Validation errors are added to `lines`. */
-function temporalFrom(address: string, read: Environment, lines: string[]) {
+/** The connection settings for Temporal at `address`, host:port. */
+export function temporalAt(address: string, read: Environment) {
   const { TEMPORAL_NAMESPACE: namespace, TEMPORAL_RETENTION: retention, TEMPORAL_API_KEY: apiKey } = read;
-  return { address, namespace, retention, tls: readTls(read, lines), apiKey };
+  return { address, namespace, retention, tls: readTls(read), apiKey };
 }

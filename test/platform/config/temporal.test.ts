@@ -7,7 +7,6 @@ import { makeAuthorities } from '../../support/certificates.js';
 const authorities = makeAuthorities();
 const ca = authorities.make('ca');
 const client = ca.sign('client');
-const other = ca.sign('other');
 afterAll(() => authorities.remove());
 
 const [CERT, KEY, CA] = [client.certificate, client.key, ca.certificate];
@@ -63,13 +62,6 @@ describe("Temporal's TLS settings", () => {
       'TEMPORAL_TLS_SERVER_CA_CERT_PATH: give a certificate in PEM',
     ],
     ['text', { TEMPORAL_TLS_CLIENT_KEY_DATA: 'hunter2' }, 'TEMPORAL_TLS_CLIENT_KEY_DATA: give a private key in PEM'],
-    ['no key', { TEMPORAL_TLS_CLIENT_CERT_PATH: CERT }, 'TEMPORAL_TLS_CLIENT_KEY_PATH: is not set'],
-    ['no certificate', { TEMPORAL_TLS_CLIENT_KEY_PATH: KEY }, 'TEMPORAL_TLS_CLIENT_CERT_PATH: is not set'],
-    [
-      "another certificate's key",
-      { TEMPORAL_TLS_CLIENT_CERT_PATH: CERT, TEMPORAL_TLS_CLIENT_KEY_PATH: other.key },
-      'TEMPORAL_TLS_CLIENT_KEY_PATH: is not the key of TEMPORAL_TLS_CLIENT_CERT_PATH',
-    ],
     [
       'a file and its content',
       { TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA, TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'hunter2' },
