@@ -1,7 +1,5 @@
 import { isIPv6, type Server, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { LRUCache } from 'lru-cache';
-import { withinMemory } from './within-memory.js';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Network = readonly [Address, number];
@@ -109,19 +107,8 @@ export function guardSockets(server: Server, admission: Admission): void {
   });
 }
 
-/**
- * Most requests have one of a few addresses, so they are kept: to parse an IPv6 address takes 27 µs. Longer text, which
- * a client may send in a header, is not kept.
- */
-const plain = new LRUCache<string, string>({ ...withinMemory<string>(4), memoMethod: (text) => toPlain(text) });
-const LONGEST_KEPT = 64;
-
 /** The address in its plain form, IPv4 where it is IPv4-mapped; `unknown` for anything else. */
 function plainAddress(text: string): string {
-  return text.length > LONGEST_KEPT ? toPlain(text) : plain.memo(text);
-}
-
-function toPlain(text: string): string {
   return parseAddress(text)?.toString() ?? UNKNOWN_ADDRESS;
 }
 
