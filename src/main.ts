@@ -37,8 +37,7 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce:
   if (stack) {
     const { writeSandboxClient } = await import('./local/sandbox-client.js');
     await migrate(config.databaseUrl);
-    const { path, made } = await writeSandboxClient(database, stack);
-    introduce(stack, config.receivers.allowPrivate, path, made);
+    introduce(stack, config.receivers.allowPrivate, await writeSandboxClient(database, stack));
   }
   // The engine has its own connections, so a mass failure of receivers never makes requests wait for one.
   const engineDatabase = connectDatabase(config, log, metrics, 'worker');
@@ -62,11 +61,11 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce:
 }
 
 /** Prints the addresses of the embedded stack on standard error. The credentials themselves stay in their file. */
-function introduce(stack: Stack, allowPrivate: boolean, clientPath: string, made: boolean): void {
+function introduce(stack: Stack, allowPrivate: boolean, clientPath: string): void {
   print(`API           ${stack.env.BASE_URL}  (reference: ${stack.env.BASE_URL}/docs)`);
   print(`console       ${stack.env.BASE_URL}/console  (sign in with client_id and client_secret of the credentials)`);
   print(`${temporalUi(stack)}  (${stack.temporal.failed ? 'there is no Temporal' : 'Temporal is starting'})`);
-  print(`credentials   ${clientPath}${made ? '  (just created)' : ''}`);
+  print(`credentials   ${clientPath}`);
   if (allowPrivate) print('receivers     private addresses allowed (ALLOW_PRIVATE_RECEIVERS=true): sandbox only');
 }
 

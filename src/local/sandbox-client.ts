@@ -15,26 +15,22 @@ type Credentials = z.infer<typeof credentials>;
 /**
  * Makes the sandbox's client and the operator's client, and writes them with the current addresses to
  * `LOCAL_DIR/sandbox-client.json` (0600; contract, last section). Credentials that still work are kept.
- * @returns the file's path, and whether a client is new
+ * @returns the file's path
  */
-export async function writeSandboxClient(db: Handle, stack: Stack): Promise<{ path: string; made: boolean }> {
-  const path = join(stack.localDir, 'sandbox-client.json');
+export async function writeSandboxClient(db: Handle, { localDir, env, temporalUiUrl }: Stack): Promise<string> {
+  const path = join(localDir, 'sandbox-client.json');
   const before = read(path);
-  const client = await keep(db, before);
-  const operator = await keep(db, before?.operator);
-  const { env } = stack;
-  const document = {
+  writePrivateJson(path, {
     auth_url: env.AUTH_URL,
     base_url: env.BASE_URL,
-    ...(client ?? (await make(db, 'Sandbox client'))),
-    operator: operator ?? (await make(db, 'Sandbox operator', ['operator'])),
+    ...(await credentialsFor(db, before, { name: 'Sandbox client' })),
+    operator: await credentialsFor(db, before?.operator, { name: 'Sandbox operator', scopes: ['operator'] }),
     temporal_address: env.TEMPORAL_ADDRESS,
     temporal_namespace: env.TEMPORAL_NAMESPACE,
-    temporal_ui_url: stack.temporalUiUrl,
+    temporal_ui_url: temporalUiUrl,
     database_url: env.DATABASE_URL,
-  };
-  writePrivateJson(path, document);
-  return { path, made: !client || !operator };
+  });
+  return path;
 }
 
 /** The file of an earlier run; undefined if there is none or if it is damaged. */
@@ -46,19 +42,18 @@ function read(path: string): z.infer<typeof form> | undefined {
   }
 }
 
-async function keep(db: Handle, known: Credentials | undefined): Promise<Credentials | undefined> {
-  if (!known) return undefined;
-  const { client_id, client_secret } = known;
-  const works = await checkCredentials(
-    (id) => readClientRecord(db, id),
-    client_id,
-    new Secret(client_secret),
-    Date.now(),
-  );
-  return works && { client_id, client_secret };
-}
-
-async function make(db: Handle, name: string, scopes?: string[]): Promise<Credentials> {
-  const { client, clientSecret } = await createClient(db, personHere(), { name, scopes });
+/** The known credentials if they work, or else those of a new client. */
+async function credentialsFor(
+  db: Handle,
+  known: Credentials | undefined,
+  made: { name: string; scopes?: string[] },
+): Promise<Credentials> {
+  if (known) {
+    const { client_id, client_secret } = known;
+    const find = (id: string) => readClientRecord(db, id);
+    const works = await checkCredentials(find, client_id, new Secret(client_secret), Date.now());
+    if (works) return { client_id, client_secret };
+  }
+  const { client, clientSecret } = await createClient(db, personHere(), made);
   return { client_id: client.id, client_secret: clientSecret.reveal() };
 }
