@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { EventEmitter, on } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { type Arrival, startReceiver } from '../../clients/typescript/src/cli/receiver.js';
 import type { TransferServiceClient } from '../../clients/typescript/src/client.js';
-import type { Statement } from '../../clients/typescript/src/types.js';
 import { explain, untilSignalled } from '../process/lifecycle.js';
 import { startService } from './demo-service.js';
 
@@ -14,9 +13,9 @@ type Stops = (() => Promise<unknown>)[];
 /**
  * Shows the main functions of the service over HTTP, first those that need no Temporal. Adds to `stops` what ends the
  * service and each receiver.
- * @param once whether a service that the demo has started ends with the demo
+ * @param isOnce whether a service that the demo has started ends with the demo
  */
-async function playDemo(stops: Stops, once: boolean): Promise<void> {
+async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   const { sandbox, client, startedHere } = await startService(stops);
   chapter(startedHere ? 'The service has started' : 'The service is already running');
   say('API', sandbox.base_url);
@@ -25,13 +24,12 @@ async function playDemo(stops: Stops, once: boolean): Promise<void> {
   chapter('A client gets a token and registers an endpoint');
   await removeEarlierEndpoints(client);
   const good = await startDemoReceiver(0, stops);
-  const since = new Date().toISOString();
   const first = await register(client, good);
 
   chapter('The client creates a transfer; every status change arrives as a signed webhook');
   const transfer = await client.transfers.create({
     amount: { value: 1250, currency: 'EUR' },
-    destination: DESTINATION,
+    destination: { name: 'Ada Lovelace', account: 'DE02120300000000202051' },
     reference: 'Demo',
   });
   say('transfer', `${transfer.id}  12.50 EUR  ${transfer.status}`);
@@ -42,38 +40,27 @@ async function playDemo(stops: Stops, once: boolean): Promise<void> {
   const eventId = await changeAndReceive(client, good, transfer.id, 'COMPLETED');
   await showLadder(client, eventId, webhookId);
 
-  await showOutage(client, first, since);
-
-  if (!once || !startedHere) {
+  if (!isOnce || !startedHere) {
     chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
     say('console', (await client.consoleSessions.create({ role: 'editor' })).url);
   }
 
-  if (!(await untilTemporal(sandbox.base_url))) return;
-  chapter("Temporal's UI shows each event: here the retry that waits on a durable timer");
+  chapter('As soon as Temporal is up: its UI shows each event, here the retry that waits on a durable timer');
+  if (!(await untilTemporal(sandbox.base_url))) return say('', 'there is no Temporal');
   const workflows = `${sandbox.temporal_ui_url}/namespaces/${sandbox.temporal_namespace}/workflows`;
   say('Temporal', workflows);
   say('watch it', `${workflows}/${eventId}`);
   await showCheck(client, first);
-  await showRecovery(client, first, good, since);
 }
 
 /** Waits for the service's Temporal, which may still be built. @returns false if there will be none */
 async function untilTemporal(baseUrl: string): Promise<boolean> {
-  for (let isAnnounced = false; ; await sleep(1_000)) {
+  for (; ; await sleep(1_000)) {
     const { checks } = (await (await fetch(`${baseUrl}/readyz`)).json()) as { checks?: { temporal: string } };
     if (checks?.temporal === 'ok') return true;
-    if (checks?.temporal === 'missing') {
-      chapter('There is no Temporal, so the demo does not show its UI, the check of a receiver and the recovery');
-      return false;
-    }
-    if (!isAnnounced)
-      chapter('Temporal is starting: its UI, the check of a receiver and the recovery follow when it is up');
-    isAnnounced = true;
+    if (checks?.temporal === 'missing') return false;
   }
 }
-
-const DESTINATION = { name: 'Ada Lovelace', account: 'DE02120300000000202051' };
 
 /** Deletes the endpoints of an earlier demo, whose receivers no longer run. */
 async function removeEarlierEndpoints({ webhookEndpoints }: TransferServiceClient): Promise<void> {
@@ -84,24 +71,14 @@ async function removeEarlierEndpoints({ webhookEndpoints }: TransferServiceClien
 
 type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
+/** `arrivals` emits each arrival by the status of its transfer. */
 async function startDemoReceiver(failFirst: number, stops: Stops) {
   const secret = randomBytes(24).toString('base64url');
-  const emitter = new EventEmitter();
-  const onArrival = (arrival: Arrival) => emitter.emit('arrival', arrival);
+  const arrivals = new EventEmitter();
+  const onArrival = (arrival: Arrival) => arrivals.emit(String(Object(arrival.data).status), arrival);
   const { url, close } = await startReceiver({ port: 0, secret, failFirst, onArrival });
   stops.push(close);
-  const arrivals = on(emitter, 'arrival');
-  return {
-    url,
-    secret,
-    /** The next delivery of an event whose transfer has the status `status`. */
-    async received(status: string): Promise<Arrival> {
-      for (;;) {
-        const arrival: Arrival = (await arrivals.next()).value?.[0];
-        if ((arrival.data as { status?: unknown } | null)?.status === status) return arrival;
-      }
-    },
-  };
+  return { url, secret, arrivals };
 }
 
 async function register({ webhookEndpoints }: TransferServiceClient, receiver: DemoReceiver): Promise<string> {
@@ -114,21 +91,20 @@ async function register({ webhookEndpoints }: TransferServiceClient, receiver: D
 /** @returns the event's id */
 async function changeAndReceive(
   { sandbox }: TransferServiceClient,
-  receiver: DemoReceiver,
+  { arrivals }: DemoReceiver,
   id: string,
   status: 'PROCESSING' | 'SENT' | 'COMPLETED',
 ): Promise<string> {
-  const received = receiver.received(status);
+  const arrived = once(arrivals, status);
   await sandbox.setTransferStatus(id, { status });
   const responded = Date.now();
-  const { at, type, header, eventId, verified } = await received;
+  const { at, type, header, eventId, verified }: Arrival = (await arrived)[0];
   const after = Math.max(0, at.getTime() - responded);
-  say(status, `${type} ${after} ms after the response, ${verdictOn(verified)}`);
+  const verdict = verified ? green('signature verified') : red('BAD SIGNATURE');
+  say(status, `${type} ${after} ms after the response, ${verdict}`);
   say('', `Service-Signature: ${header?.slice(0, 56)}…`);
   return String(eventId);
 }
-
-const verdictOn = (verified: boolean) => (verified ? green('signature verified') : red('BAD SIGNATURE'));
 
 async function showLadder(client: TransferServiceClient, eventId: string, webhookId: string): Promise<void> {
   const { attempts, next_attempt_at } = await readUntil(`attempt 2 of event ${eventId}`, async () => {
@@ -158,56 +134,6 @@ async function showCheck({ webhookEndpoints }: TransferServiceClient, webhookId:
   say('the check', status === 'passed' ? green('passed') : red(status));
 }
 
-/** How many events are created during the outage. */
-const MISSED = 3;
-
-/** Shows an outage: the endpoint is disabled while events are created, so that they have no delivery for it. */
-async function showOutage(
-  { webhookEndpoints, transfers, sandbox }: TransferServiceClient,
-  webhookId: string,
-  since: string,
-): Promise<void> {
-  chapter(
-    `An outage: the endpoint is disabled while ${MISSED} events are created; the statement names what is missing`,
-  );
-  await webhookEndpoints.patch(webhookId, { enabled: false });
-  for (let created = 0; created < MISSED; created++) {
-    const { id } = await transfers.create({ amount: { value: 100, currency: 'EUR' }, destination: DESTINATION });
-    await sandbox.setTransferStatus(id, { status: 'CANCELLED' });
-  }
-  await webhookEndpoints.patch(webhookId, { enabled: true });
-  show('statement', await webhookEndpoints.statement(webhookId, { since }));
-}
-
-/**
- * Delivers what the endpoint missed, and proves it by the statement.
- * @param since the start of the statement's window
- */
-async function showRecovery(
-  { webhookEndpoints }: TransferServiceClient,
-  webhookId: string,
-  { received }: DemoReceiver,
-  since: string,
-): Promise<void> {
-  chapter('The endpoint is enabled again, and a recovery with include_missing delivers what it missed');
-  const { count, missing } = await webhookEndpoints.recover(webhookId, { since, include_missing: true });
-  say('recover', `${missing} missing events get a delivery, ${count} ended deliveries start again`);
-  for (let arrived = 0; arrived < MISSED; arrived++) {
-    const { eventId, verified } = await received('CANCELLED');
-    say(`event ${eventId?.slice(-8)}`, verdictOn(verified));
-  }
-  const complete = async () => {
-    const now = await webhookEndpoints.statement(webhookId, { since });
-    return now.complete ? now : undefined;
-  };
-  show('statement', await readUntil('a complete statement', complete));
-}
-
-function show(label: string, { events, succeeded, pending, missing, complete }: Statement): void {
-  const verdict = complete ? green('complete') : red('not complete');
-  say(label, `${events} events: ${succeeded} succeeded, ${pending} pending, ${missing} missing: ${verdict}`);
-}
-
 const red = (text: string) => styleText('red', text);
 const green = (text: string) => styleText('green', text);
 
@@ -235,11 +161,11 @@ async function readUntil<T>(what: string, read: () => Promise<T | undefined>): P
 // `npm run demo`: shows the service at work. The service then stays up until Ctrl-C; with `--once` it ends at once.
 
 const stops: Stops = [];
-const once = process.argv.includes('--once');
+const isOnce = process.argv.includes('--once');
 const signalled = untilSignalled();
 try {
-  const finished = await Promise.race([playDemo(stops, once).then(() => true), signalled.then(() => false)]);
-  if (finished && !once) {
+  const finished = await Promise.race([playDemo(stops, isOnce).then(() => true), signalled.then(() => false)]);
+  if (finished && !isOnce) {
     console.log('\nThe service stays up. Press Ctrl-C to stop it.');
     await signalled;
   }
