@@ -84,5 +84,5 @@ test('every way to start the service gives the options that V8 reads only at its
   // Node.js rejects a name that it does not allow there.
   execFileSync(process.execPath, ['--eval', ''], { env: { ...process.env, NODE_OPTIONS: options } });
   const dockerfile = readFileSync('Dockerfile', 'utf8');
-  expect(dockerfile.match(/\bNODE_OPTIONS=\S+/g)).toEqual(Array(2).fill(`NODE_OPTIONS=${options}`));
+  expect(dockerfile.match(/\bNODE_OPTIONS=\S+/g)).toEqual([`NODE_OPTIONS=${options}`]);
 });
