@@ -18,7 +18,7 @@ import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
 import { createSender, type Sender } from '../delivery/sender/send.js';
 import { Slots } from '../delivery/slots.js';
-import { shareWaiting, type Waiting } from '../delivery/waiting.js';
+import { shareWaiting } from '../delivery/waiting.js';
 import { sendWakeUps } from '../delivery/wake-ups.js';
 import { watchdog } from '../delivery/watchdog.js';
 import { workflowOutbox } from '../delivery/workflow-outbox.js';
@@ -43,6 +43,12 @@ const WORKFLOW_SLOTS = {
   maxConcurrentWorkflowTaskExecutions: 40,
   maxConcurrentActivityTaskExecutions: 200,
 };
+
+/**
+ * Workflows other than those of events are started this often, ms. The first step of a simulated transfer counts from its
+ * creation, so a start within SANDBOX_STEP delays no step.
+ */
+const [INTERVAL, SANDBOX_INTERVAL] = [1_000, 500];
 
 /** Assembles everything that delivers in a worker process: dispatcher, watchdog, starters, and the Temporal worker. */
 export function createDeliveryEngine(context: RoleContext) {
@@ -108,26 +114,27 @@ export function createDeliveryEngine(context: RoleContext) {
   metrics.append(readSdkMetrics);
   const client = () => temporal.client;
   const starter = workflowStarter({ db: database, temporal: client, workflows, waiting, log });
-  const sandbox =
-    config.environment === 'sandbox'
-      ? createSandboxEngine({ ...context, sender, handover: dispatcher }, waiting)
-      : undefined;
+  const isSandbox = config.environment === 'sandbox';
+  const sandbox = isSandbox ? createSandboxWorker({ ...context, sender, handover: dispatcher }) : undefined;
   const loops = [
     starter,
     workflowOutbox({
-      ...{ db: database, temporal: client, waiting, interval: 1_000, log },
-      ...sandbox?.outbox,
+      ...{ db: database, temporal: client, interval: isSandbox ? SANDBOX_INTERVAL : INTERVAL, log },
+      async waiting() {
+        const found = await waiting();
+        if (found.sandboxUsed) sandbox?.start();
+        return found;
+      },
+      async endLate() {
+        const ended = await endUnstartedChecks(database, null);
+        for (let i = 0; i < ended; i++) metrics.receiverChecked('failed');
+      },
     }),
     watchdog(database, (at) => dispatcher.found(at), log),
     cancelBacklogs({ db: database, log }),
     skipWorkflowsLoop({
-      db: database,
-      workflows,
-      workers,
-      trail: config.workflowsTrail,
-      temporal: client,
-      metrics,
-      log,
+      ...{ db: database, workflows, workers, trail: config.workflowsTrail, temporal: client },
+      ...{ metrics, log },
     }),
   ];
 
@@ -168,22 +175,14 @@ async function endIfKeyIsWrong({ database, masterKeys, log }: RoleContext): Prom
 }
 
 /**
- * The first step of a simulated transfer counts from its creation, so a start within SANDBOX_STEP delays no step, and no
- * notification is needed. Only the first step in a process may be late, by the time in which its worker of the sandbox queue starts.
+ * The Temporal worker of the part that only a sandbox has: automatic steps of transfers, and checks of receivers. Their
+ * task queue has few slots of its own. It takes some 37 MiB, so it starts only with the first simulated transfer of the
+ * environment, or the first check.
  */
-const [SHORTEST_INTERVAL, LONGEST_INTERVAL] = [500, 1_000];
-
-/**
- * Assembles the part of a worker process that only a sandbox has: automatic steps of transfers, and checks of receivers.
- * Their task queue has few slots of its own. Its Temporal worker takes some 37 MiB, so it starts only with the first
- * simulated transfer of the environment, or the first check.
- */
-function createSandboxEngine(
-  dependencies: RoleContext & { sender: Sender; handover: Handover },
-  readWaiting: () => Promise<Waiting>,
-) {
+function createSandboxWorker(dependencies: RoleContext & { sender: Sender; handover: Handover }): TemporalWorker {
   const { config, database, metrics, log } = dependencies;
-  const worker = new TemporalWorker({
+  measureSandboxTransfers(metrics.registry, database, COUNTED);
+  return new TemporalWorker({
     temporal: config.temporal,
     queue: {
       taskQueue: SANDBOX_TASK_QUEUE,
@@ -199,24 +198,4 @@ function createSandboxEngine(
     measured: config.metrics !== undefined,
     log,
   });
-  measureSandboxTransfers(metrics.registry, database, COUNTED);
-  return {
-    /** The options by which the workflow outbox of a sandbox differs. */
-    outbox: {
-      interval: Math.min(LONGEST_INTERVAL, Math.max(SHORTEST_INTERVAL, config.sandboxStep / 2)),
-      /** Reads what waits, and serves the sandbox queue once it may have a task. */
-      async waiting(): Promise<Waiting> {
-        const found = await readWaiting();
-        if (found.sandboxUsed) worker.start();
-        return found;
-      },
-      /** Ends the checks that are too late to start. */
-      async endLate(): Promise<void> {
-        const ended = await endUnstartedChecks(database, null);
-        for (let i = 0; i < ended; i++) metrics.receiverChecked('failed');
-      },
-    },
-    /** Takes no new task and finishes the running ones. */
-    stop: (): Promise<void> => worker.stop(),
-  };
 }
