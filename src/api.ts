@@ -9,21 +9,15 @@ import { ConfigError } from './platform/config/config-error.js';
 import { EnvelopeError } from './platform/database/encryption.js';
 import { Heartbeat } from './platform/heartbeat.js';
 import { newId } from './platform/ids.js';
-import { bootstrap, type RoleContext, stopInOrder } from './process/bootstrap.js';
-import { announceReady, untilSignalled } from './process/lifecycle.js';
+import { type RoleContext, runRole } from './process/bootstrap.js';
+import { announceReady } from './process/lifecycle.js';
 import { type KnownTemporal, readinessOf } from './process/readiness.js';
 
 /** Assembles the HTTP API and listens. */
-export async function startApi(
-  context: RoleContext,
-  handover: Handover,
-  signalled: Promise<void>,
-  temporal?: KnownTemporal,
-): Promise<Listening> {
-  const { config } = context;
-  const readiness = readinessOf(context, signalled, temporal);
+export async function startApi(context: RoleContext, handover: Handover, temporal?: KnownTemporal): Promise<Listening> {
+  const { config, database, log } = context;
+  const readiness = readinessOf(context, temporal);
   const authority = openAuthority(context);
-  const { database, log } = context;
   const heartbeat = new Heartbeat({ db: database, table: 'apis', id: newId(), log });
   const dependencies = { ...context, handover, authority, readiness, liveApis: () => heartbeat.count };
   const app = createApp(dependencies, consoleExtension);
@@ -47,17 +41,12 @@ export async function startApi(
 
 /** The role `api`: accepts changes. Workers make the deliveries. Prints `ready <base_url>` when it serves. */
 export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
-  const signalled = untilSignalled();
-  const context = await bootstrap(env, 'api');
-  const { config, database, log, stopTracing } = context;
-  const handover = notifyHandover(database, config.retryDelays, log);
-  const rest = [() => handover.flush(), () => database.close(), stopTracing];
-  try {
-    const api = await startApi(context, handover, signalled);
-    rest.unshift(() => api.close());
-    announce(config.baseUrl);
-    await signalled;
-  } finally {
-    await stopInOrder(log, rest);
-  }
+  await runRole(env, 'api', announce, async (context, stops) => {
+    const { config, database, log } = context;
+    const handover = notifyHandover(database, config.retryDelays, log);
+    stops.unshift(() => handover.flush());
+    const api = await startApi(context, handover);
+    stops.unshift(() => api.close());
+    return config.baseUrl;
+  });
 }

@@ -1,12 +1,10 @@
-import { realpathSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { startApi } from './api.js';
 import type { Stack } from './local/stack.js';
 import { isConfigured } from './platform/config/config.js';
 import { migrate } from './platform/database/migrate.js';
-import { bootstrap, connectDatabase, stopInOrder } from './process/bootstrap.js';
+import { connectDatabase, type RoleContext, runRole, type Stop } from './process/bootstrap.js';
 import { createDeliveryEngine } from './process/delivery-engine.js';
-import { type Announce, announceReady, endDespiteStalledLog, explain, untilSignalled } from './process/lifecycle.js';
+import { announceReady, untilSignalled } from './process/lifecycle.js';
 
 const print = (line: string) => process.stderr.write(`${line}\n`);
 
@@ -16,24 +14,22 @@ const print = (line: string) => process.stderr.write(`${line}\n`);
  */
 export async function runService(env: NodeJS.ProcessEnv, announce = announceReady): Promise<void> {
   const signalled = untilSignalled();
-  if (isConfigured(env)) {
-    await serve(env, signalled, announce);
-    return;
-  }
+  const serve = (env: NodeJS.ProcessEnv, stack?: Stack) =>
+    runRole(env, 'service', announce, (context, stops) => start(context, stops, stack), signalled);
+  if (isConfigured(env)) return serve(env);
   const cancelled = new AbortController();
   void signalled.then(() => cancelled.abort(new Error('cancelled by a signal')));
   const { startStack } = await import('./local/stack.js');
   const stack = await startStack(env, print, cancelled.signal);
   try {
-    await serve(stack.env, signalled, announce, stack);
+    await serve(stack.env, stack);
   } finally {
     await stack.stop();
   }
 }
 
-async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce: Announce, stack?: Stack) {
-  const context = await bootstrap(env, 'service');
-  const { config, database, log, metrics, stopTracing } = context;
+async function start(context: RoleContext, stops: Stop[], stack?: Stack): Promise<string> {
+  const { config, database, log, metrics } = context;
   if (stack) {
     const { writeSandboxClient } = await import('./local/sandbox-client.js');
     await migrate(config.databaseUrl);
@@ -42,22 +38,20 @@ async function serve(env: NodeJS.ProcessEnv, signalled: Promise<void>, announce:
   // The engine has its own connections, so a mass failure of receivers never makes requests wait for one.
   const engineDatabase = connectDatabase(config, log, metrics, 'worker');
   const engine = createDeliveryEngine({ ...context, database: engineDatabase });
-  const rest = [() => engine.stop(), () => engineDatabase.close(), () => database.close(), stopTracing];
-  try {
-    const known = { worker: engine.temporal, isMissing: () => stack?.temporal.failed === true };
-    const api = await startApi(context, engine.handover, signalled, known);
-    rest.unshift(() => api.close());
-    engine.start();
-    announce(config.baseUrl);
-    stack?.temporal.ready.then(
-      () => print(temporalUi(stack)),
-      // The stack has printed why.
-      () => {},
-    );
-    await signalled;
-  } finally {
-    await stopInOrder(log, rest);
-  }
+  stops.unshift(
+    () => engine.stop(),
+    () => engineDatabase.close(),
+  );
+  const known = { worker: engine.temporal, isMissing: () => stack?.temporal.failed === true };
+  const api = await startApi(context, engine.handover, known);
+  stops.unshift(() => api.close());
+  engine.start();
+  stack?.temporal.ready.then(
+    () => print(temporalUi(stack)),
+    // The stack has printed why.
+    () => {},
+  );
+  return config.baseUrl;
 }
 
 /** Prints the addresses of the embedded stack on standard error. The credentials themselves stay in their file. */
@@ -71,12 +65,3 @@ function introduce(stack: Stack, allowPrivate: boolean, clientPath: string): voi
 
 const temporalUi = ({ temporalUiUrl, env }: Stack) =>
   `Temporal UI   ${temporalUiUrl}/namespaces/${env.TEMPORAL_NAMESPACE}/workflows`;
-
-if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  runService(process.env)
-    .catch((error: unknown) => {
-      for (const line of explain(error)) print(line);
-      process.exitCode = 1;
-    })
-    .finally(endDespiteStalledLog);
-}

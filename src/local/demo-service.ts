@@ -29,7 +29,7 @@ export async function startService(stops: (() => Promise<unknown>)[]) {
 
 /** Returns when the service is ready. It ends with this process, unless this process is killed. */
 async function startMain(stops: (() => Promise<unknown>)[]): Promise<void> {
-  const service = spawn(process.execPath, [fileURLToPath(new URL('../main.js', import.meta.url))], {
+  const service = spawn(process.execPath, [fileURLToPath(new URL('../cli.js', import.meta.url)), 'start'], {
     // Ctrl-C must not reach the service: the demo ends it once.
     detached: true,
     env: { LOG_LEVEL: 'error', ...process.env },

@@ -7,41 +7,61 @@ import { readRoleRights } from '../platform/database/roles.js';
 import { freePort } from '../platform/free-port.js';
 import { createLog, type Log } from '../platform/telemetry/log.js';
 import { createMetrics, type Metrics } from '../platform/telemetry/metrics.js';
-import { SUPPORTED_NODE } from '../platform/version.js';
-import { cautionsOf, isSupportedNode } from './cautions.js';
-import { endDespiteStalledLog, untilSignalledAgain } from './lifecycle.js';
+import { cautionsOf, nodeFault } from './cautions.js';
+import { type Announce, endDespiteStalledLog, untilSignalled, untilSignalledAgain } from './lifecycle.js';
 
-/** The dependencies that every role starts with. `stopTracing` is called last: it sends the waiting spans. */
+/** The dependencies that every role starts with. */
 export type RoleContext = Awaited<ReturnType<typeof bootstrap>>;
 
+/** Ends a part of a role. */
+export type Stop = () => Promise<unknown>;
+
+/**
+ * Runs a role until a signal, and stops its parts one after the other. Each finishes its running work. Another signal ends
+ * the process at once.
+ * @param start starts the parts, and puts what stops them before the other `stops`. @returns the URL to announce
+ * @throws ConfigError
+ */
+export async function runRole(
+  env: NodeJS.ProcessEnv,
+  role: string,
+  announce: Announce,
+  start: (context: RoleContext, stops: Stop[]) => Promise<string | null>,
+  signalled = untilSignalled(),
+): Promise<void> {
+  const context = await bootstrap(env, role, signalled);
+  const { log, database, stopTracing } = context;
+  const stops: Stop[] = [() => database.close(), stopTracing];
+  try {
+    announce(await start(context, stops));
+    await signalled;
+  } finally {
+    log.info('stopping after running work is finished; a second signal ends the process at once');
+    void untilSignalledAgain().then(() => process.exit(130));
+    for (const stop of stops) {
+      await stop().catch((error: unknown) => log.error({ err: error }, 'a part of the service could not be stopped'));
+    }
+  }
+}
+
 /** Reads the configuration and opens the dependencies of a role. @throws ConfigError */
-export async function bootstrap(env: NodeJS.ProcessEnv, role: string) {
+async function bootstrap(env: NodeJS.ProcessEnv, role: string, signalled: Promise<void>) {
   configureGarbageCollection();
   const config = loadConfig(await withPort(env));
   const metrics = createMetrics();
   const log = createLog(config.logLevel, role, () => metrics.logLineDropped());
   logWhatNodeSays(log);
-  for (const line of [...unknownSettings(env), ...cautionsOf(config)]) log.warn(line);
-  if (!isSupportedNode(process.versions.node)) {
-    log.warn(
-      { node: process.versions.node, supported: SUPPORTED_NODE },
-      'this release of Node.js is not supported and may get no security fixes; run the service on Node.js 24',
-    );
-  }
-  const stopTracing = await startTracing(config, role, log);
+  for (const line of [...unknownSettings(env), ...cautionsOf(config), nodeFault()]) if (line) log.warn(line);
+  // Without an endpoint for traces OpenTelemetry's SDK is not loaded.
+  const stopTracing = config.tracing
+    ? await (await import('../platform/telemetry/open-telemetry.js')).startOpenTelemetry(config, role, log)
+    : async () => {};
   // The variable of libpq, which `pg` reads too: every connection of the process says whose it is in pg_stat_activity.
   process.env.PGAPPNAME ??= `transfer-service ${role}`;
   const database = connectDatabase(config, log, metrics, role);
   if (config.environment === 'production') void warnOfRole(database, log);
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
-  return { config, log, database, masterKeys, metrics, stopTracing };
-}
-
-/** Starts tracing to OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint OpenTelemetry's SDK is not loaded. */
-async function startTracing(config: Config, role: string, log: Log): Promise<() => Promise<void>> {
-  if (!config.tracing) return async () => {};
-  const { startOpenTelemetry } = await import('../platform/telemetry/open-telemetry.js');
-  return startOpenTelemetry(config, role, log);
+  return { config, log, database, masterKeys, metrics, stopTracing, signalled };
 }
 
 /** Postgres may be unreachable at the start. `doctor` looks at the role's rights too. */
@@ -93,17 +113,6 @@ export function connectDatabase(config: Config, log: Log, metrics: Metrics, pool
     return { busy: totalCount - idleCount, idle: idleCount, waiting: database.waiting };
   });
   return database;
-}
-
-/**
- * Stops the parts one after the other. Each finishes its running work. Another signal ends the process at once.
- */
-export async function stopInOrder(log: Log, parts: readonly (() => Promise<unknown>)[]): Promise<void> {
-  log.info('stopping after running work is finished; a second signal ends the process at once');
-  void untilSignalledAgain().then(() => process.exit(130));
-  for (const stop of parts) {
-    await stop().catch((error: unknown) => log.error({ err: error }, 'a part of the service could not be stopped'));
-  }
 }
 
 /**

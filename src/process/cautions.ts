@@ -13,18 +13,7 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128'];
  * give. The operator decides whether a network between two machines is trusted, so no line keeps the service from
  * starting.
  */
-export function cautionsOf(
-  config: Pick<
-    Config,
-    | 'environment'
-    | 'databaseUrl'
-    | 'databaseDirectUrl'
-    | 'temporal'
-    | 'allowedNetworks'
-    | 'trustedProxies'
-    | 'proxyUnnamed'
-  >,
-): string[] {
+export function cautionsOf(config: Config): string[] {
   const lines: string[] = [];
   const widest = config.trustedProxies.find((network) => Number(network.split('/')[1]) < SHORTEST_PREFIX);
   if (widest) {
@@ -70,6 +59,12 @@ function weaknessOf({ hostname, searchParams }: URL): string | undefined {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || new Networks(LOOPBACK).contains(host.replace(/^\[|\]$/g, ''));
+}
+
+/** What is wrong with the release of Node.js that runs this process. */
+export function nodeFault(version = process.versions.node): string | false {
+  const fault = `Node.js ${version} is not supported (${SUPPORTED_NODE}) and may get no security fixes; run Node.js 24`;
+  return !isSupportedNode(version) && fault;
 }
 
 /**

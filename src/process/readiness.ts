@@ -2,7 +2,6 @@ import type { Config } from '../platform/config/config.js';
 import type { Database } from '../platform/database/database.js';
 import { isReadOnly } from '../platform/database/faults.js';
 import { encodingFault, pendingMigrations, readEncoding } from '../platform/database/migrate.js';
-import type { Reach } from '../platform/database/pool.js';
 import { shareReading } from '../platform/deadline.js';
 import { probeClient, temporalState } from '../temporal/connection.js';
 import type { TemporalWorker } from '../temporal/worker.js';
@@ -17,22 +16,6 @@ export interface Readiness {
 const READING = { keep: 1_000, limit: 2_000 };
 /** Postgres may be unreachable or read-only for this long before the process becomes unready, ms. */
 const TOLERATED_OUTAGE = 5_000;
-
-/** Reads the state of the dependencies. */
-export interface Probes {
-  /** The missing migrations. Rejects when Postgres cannot be reached. */
-  pendingMigrations: () => Promise<readonly string[]>;
-  /** The encoding of the database. */
-  readEncoding: () => Promise<string>;
-  /** Rejects when Postgres is read-only (`isReadOnly`) or cannot be reached. */
-  requireWritable: () => Promise<void>;
-  /** What the statements of requests found, on the clock `now`. */
-  reach: Readonly<Reach>;
-  /** `ok`, or a short reason why Temporal cannot be used, such as `unreachable`. */
-  temporal: () => Promise<string>;
-  /** Whether this process has been connected to Temporal. */
-  wasConnected: () => boolean;
-}
 
 /**
  * Whether this process can serve, and should (contract, `/readyz`). Three conditions make it unready:
@@ -120,25 +103,36 @@ export interface KnownTemporal {
   isMissing?: () => boolean;
 }
 
+interface Dependencies {
+  config: Pick<Config, 'temporal'>;
+  database: Database;
+  signalled: Promise<void>;
+}
+
 /** The readiness of a process of any role. */
-export function readinessOf(
-  { config, database }: { config: Pick<Config, 'temporal'>; database: Database },
-  signalled: Promise<void>,
-  { worker, isMissing }: KnownTemporal = {},
-): () => Promise<Readiness> {
-  const probe = probeClient(config.temporal);
-  const temporal = async () => {
-    const state = await temporalState(probe, config.temporal.namespace);
-    if (state === 'unreachable' && isMissing?.()) return 'missing';
-    return state === 'ok' && worker && !worker.client ? 'connecting' : state;
-  };
-  const probes = {
+export function readinessOf({ config, database, signalled }: Dependencies, known: KnownTemporal = {}) {
+  return createReadiness(probesOf(config, database, known), signalled);
+}
+
+/** Reads the state of the dependencies. */
+type Probes = ReturnType<typeof probesOf>;
+
+function probesOf({ temporal }: Pick<Config, 'temporal'>, database: Database, { worker, isMissing }: KnownTemporal) {
+  const probe = probeClient(temporal);
+  return {
+    /** The missing migrations. Rejects when Postgres cannot be reached. */
     pendingMigrations: () => pendingMigrations(database),
     readEncoding: () => readEncoding(database),
+    /** Rejects when Postgres is read-only (`isReadOnly`) or cannot be reached. */
     requireWritable: () => database.requireWritable(),
+    /** What the statements of requests found, on the clock `now`. */
     reach: database.reach,
-    temporal,
+    /** `ok`, or a short reason why Temporal cannot be used, such as `unreachable`. */
+    async temporal(): Promise<string> {
+      const state = await temporalState(probe, temporal.namespace);
+      if (state === 'unreachable' && isMissing?.()) return 'missing';
+      return state === 'ok' && worker && !worker.client ? 'connecting' : state;
+    },
     wasConnected: () => worker?.wasConnected === true,
   };
-  return createReadiness(probes, signalled);
 }

@@ -24,7 +24,7 @@ test('a user who pastes the lines of the README gets the first delivery', async 
   const [, snippet = ''] = /<!-- snippet: first-delivery.sh -->\n```sh\n(.*?)```/s.exec(read('README.md')) ?? [];
   const { PATH, HOME } = process.env;
   const ports = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
-  const service = spawn(process.execPath, ['dist/src/main.js'], {
+  const service = spawn(process.execPath, ['dist/src/cli.js', 'start'], {
     cwd: root,
     env: { PATH, HOME, ...ports, LOCAL_DIR: local.path, LOG_LEVEL: 'error' },
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -45,7 +45,7 @@ it('a process is unready at once after a signal to stop, also for a probe that w
     end = resolve;
   });
   const hanging = { ...database, query: () => new Promise<never>(() => {}) };
-  const readiness = readinessOf({ config, database: hanging }, signalled);
+  const readiness = readinessOf({ config, database: hanging, signalled });
   const asked = readiness();
   end();
   const unready = { ready: false, checks: { postgres: 'unknown', migrations: 'unknown', temporal: 'unknown' } };
@@ -55,7 +55,7 @@ it('a process is unready at once after a signal to stop, also for a probe that w
 it("Temporal's state is in the body and does not affect readiness", async () => {
   const { config, database } = api.dependencies;
   const never = new Promise<void>(() => {});
-  const url = await listenOn(0, [], readinessOf({ config, database }, never));
+  const url = await listenOn(0, [], readinessOf({ config, database, signalled: never }));
   const reply = await fetch(`${url}/readyz`);
   const { checks } = (await reply.json()) as Readiness;
   expect([reply.status, checks]).toEqual([200, { postgres: 'ok', migrations: 'applied', temporal: 'starting' }]);

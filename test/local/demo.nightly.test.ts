@@ -81,7 +81,7 @@ async function slowGo() {
 
 test('the service delivers before Temporal is built, says that it is being built, and connects when it is up', async () => {
   const go = await slowGo();
-  const service = spawn(process.execPath, ['dist/src/main.js'], { env: { ...environment(), ...go.env } });
+  const service = spawn(process.execPath, ['dist/src/cli.js', 'start'], { env: { ...environment(), ...go.env } });
   const printed: string[] = [];
   createInterface({ input: service.stderr }).on('line', (line) => printed.push(line));
   try {
@@ -146,7 +146,7 @@ test('SIGTERM to npm ends the service that it runs, with every process of the se
 
 test('the service prints ready, writes credentials only its owner can read, keeps them over a restart, and ends on SIGTERM', async () => {
   const run = async (work: (client: Record<string, string>) => Promise<void>) => {
-    const service = spawn(process.execPath, ['dist/src/main.js'], { env: environment() });
+    const service = spawn(process.execPath, ['dist/src/cli.js', 'start'], { env: environment() });
     const stderr = text(service.stderr);
     const lines = createInterface({ input: service.stdout });
     const printed: string[] = [];

@@ -46,7 +46,7 @@ export async function startService(
   root = '.',
 ): Promise<ServiceProcess> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, ['dist/src/main.js'], {
+  const child = spawn(process.execPath, ['dist/src/cli.js', 'start'], {
     cwd: root,
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...ENV, LOCAL_DIR: localDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

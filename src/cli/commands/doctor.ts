@@ -10,8 +10,7 @@ import { encodingFault, pendingMigrations } from '../../platform/database/migrat
 import { type RoleRights, readRoleRights } from '../../platform/database/roles.js';
 import { VALUE_SETTINGS } from '../../platform/database/server-settings.js';
 import { type Finding, finding } from '../../platform/finding.js';
-import { SUPPORTED_NODE } from '../../platform/version.js';
-import { cautionsOf, isSupportedNode } from '../../process/cautions.js';
+import { cautionsOf, nodeFault } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
 import type { Command, CommandResult } from '../command.js';
 import { embeddedTemporalStart, findEnvironment } from '../with-database.js';
@@ -45,13 +44,11 @@ async function examine(): Promise<Finding[]> {
     if (!(error instanceof ConfigError)) throw error;
     return error.lines.map((line) => finding('configuration', '', line));
   }
-  const { node } = process.versions;
-  const oldNode = `version ${node} is not supported (${SUPPORTED_NODE}); run the service on Node.js 24`;
   const database = openDatabase({ url: config.databaseUrl, pooled: config.databasePooled, poolSize: 2 });
   try {
     return [
       finding('configuration', `${config.environment}, ${config.baseUrl}`),
-      finding('Node.js', `version ${node}`, !isSupportedNode(node) && oldNode),
+      finding('Node.js', `version ${process.versions.node}`, nodeFault()),
       ...unknownSettings(env).map((detail) => warning('settings', detail)),
       ...cautionsOf(config).map((detail) => warning('security', detail)),
       ...(await postgresFindings(config, database).catch((error: unknown) => [
