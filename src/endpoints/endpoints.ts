@@ -1,7 +1,7 @@
-import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
+import { type Actor, type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
-import type { Endpoint, Prisma } from '../platform/database/generated/client.js';
+import type { Endpoint } from '../platform/database/generated/client.js';
 import { newId, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
@@ -33,8 +33,9 @@ export async function registerEndpoint(
   db: Handle,
   rules: EndpointRules,
   masterKeys: MasterKeys,
-  { by, clientId, url, secret, description, maxConcurrency, enabled }: NewEndpoint,
+  { by, secret, ...fields }: NewEndpoint,
 ): Promise<PublicEndpoint> {
+  const { clientId, url, enabled } = fields;
   refuseBadUrl(url, rules);
   const id = newId();
   const now = new Date(timeOf(id));
@@ -44,13 +45,9 @@ export async function registerEndpoint(
     await refuseBeyondLimit(tx, rules.maxEndpoints, clientId, url);
     const endpoint = await tx.prisma.endpoint.create({
       data: {
+        ...fields,
         id,
-        clientId,
-        url,
         secretEnvelope: masterKeys.seal(secret, id),
-        description,
-        maxConcurrency,
-        enabled,
         disabledReason: enabled ? null : 'owner',
         enabledAt: now,
         createdAt: now,
@@ -96,18 +93,13 @@ export function listEndpoints(
   });
 }
 
-/** Reads endpoints of any clients, for the operator. */
-export function readEndpoints(db: Handle, ids: readonly string[]): Promise<PublicEndpoint[]> {
-  return db.prisma.endpoint.findMany({ where: { id: { in: [...ids] } }, omit: WITHOUT_SECRET });
-}
-
 /** Adds to each row the endpoint that it names, also after its deletion: the row of an endpoint stays. */
 export async function withEndpoints<Row extends { endpointId: string }>(
   db: Handle,
   rows: readonly Row[],
 ): Promise<(Row & { endpoint: PublicEndpoint })[]> {
-  if (rows.length === 0) return [];
-  const endpoints = await readEndpoints(db, [...new Set(rows.map(({ endpointId }) => endpointId))]);
+  const where = { id: { in: [...new Set(rows.map(({ endpointId }) => endpointId))] } };
+  const endpoints = await db.prisma.endpoint.findMany({ where, omit: WITHOUT_SECRET });
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   return rows.map((row) => ({ ...row, endpoint: byId.get(row.endpointId) as PublicEndpoint }));
 }
@@ -145,33 +137,50 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
     const before = await lockEndpoint(tx, clientId, id);
     // A URL that was registered under older rules does not keep its owner from changing the rest.
     if (url !== undefined && url !== before.url) refuseBadUrl(url, rules);
-    const enables = enabled === true && !before.enabled;
-    if (enables && before.disabledReason === 'operator') {
-      throw new Refusal(
-        'disabled_by_operator',
-        'The operator disabled this endpoint, and only the operator can enable it.',
-      );
-    }
-    if (enables) refuseWhileCancelling(before);
-    const disables = enabled === false && (await disableEndpoint(tx, id, 'owner'));
     const after = await tx.prisma.endpoint.update({
       where: { id },
       data: {
         ...(url !== undefined && { url }),
         ...(description !== undefined && { description }),
         ...(maxConcurrency !== undefined && { maxConcurrency }),
-        ...(enables && enabledNow()),
       },
       omit: WITHOUT_SECRET,
     });
-    const record = (action: Action, details: Prisma.InputJsonObject) =>
-      recordAudit(tx, { ...by, action, target: id, details: { client_id: clientId, ...details } });
     const changed = UPDATABLE.filter(([column]) => before[column] !== after[column]).map(([, field]) => field);
-    if (changed.length > 0) await record('endpoints.update', { changed, host: hostOf(after.url) });
-    if (enables) await record('endpoints.enable', { was: before.disabledReason });
-    if (disables) await record('endpoints.disable', { was: 'enabled' });
-    return after;
+    const details = { client_id: clientId, changed, host: hostOf(after.url) };
+    if (changed.length > 0) await recordAudit(tx, { ...by, action: 'endpoints.update', target: id, details });
+    return enabled === undefined ? after : setEnabled(tx, by, 'owner', after, enabled);
   });
+}
+
+/**
+ * Enables or disables an endpoint. The operator's disabling replaces any earlier reason, and only the operator can undo
+ * it. A repeated call changes nothing.
+ * @throws Refusal disabled_by_operator | cancellation_in_progress
+ */
+async function setEnabled(
+  tx: Handle,
+  by: By,
+  who: 'owner' | 'operator',
+  before: PublicEndpoint,
+  enabled: boolean,
+): Promise<PublicEndpoint> {
+  const { id, clientId, disabledReason } = before;
+  if (before.enabled === enabled && (enabled || who === 'owner' || disabledReason === who)) return before;
+  if (enabled && who === 'owner' && disabledReason === 'operator') {
+    throw new Refusal(
+      'disabled_by_operator',
+      'The operator disabled this endpoint, and only the operator can enable it.',
+    );
+  }
+  if (enabled) refuseWhileCancelling(before);
+  else await disableEndpoint(tx, id, who);
+  const data = enabled ? enabledNow() : { disabledReason: who };
+  const after = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
+  const action = enabled ? 'endpoints.enable' : 'endpoints.disable';
+  const details = { client_id: clientId, was: disabledReason ?? 'enabled' };
+  await recordAudit(tx, { ...by, action, target: id, details });
+  return after;
 }
 
 /** The columns that an update replaces, with the API's names. The entry has no value but the host: a url may hold a token. */
@@ -206,57 +215,29 @@ export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string)
   });
 }
 
-/**
- * Enables or disables an endpoint as the operator. The operator's disabling replaces any earlier reason, and only the
- * operator can undo it. A repeated call changes nothing.
- * @throws Refusal not_found | cancellation_in_progress
- */
-export function setEndpointEnabledByOperator(
-  db: Handle,
-  actor: Actor,
-  id: string,
-  enabled: boolean,
-): Promise<PublicEndpoint> {
-  return atomically(db, async (tx) => {
-    const before = await lockEndpoint(tx, null, id);
-    if (enabled ? before.enabled : before.disabledReason === 'operator') return before;
-    if (enabled) refuseWhileCancelling(before);
-    else await disableEndpoint(tx, id, 'operator');
-    const data = enabled ? enabledNow() : { disabledReason: 'operator' };
-    const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
-    await recordAudit(tx, {
-      actor,
-      action: enabled ? 'endpoints.enable' : 'endpoints.disable',
-      target: id,
-      details: { client_id: endpoint.clientId, was: before.disabledReason ?? 'enabled' },
-    });
-    return endpoint;
-  });
+/** Enables or disables an endpoint as the operator. @throws Refusal not_found | cancellation_in_progress */
+export function setEndpointEnabledByOperator(db: Handle, actor: Actor, id: string, enabled: boolean) {
+  return atomically(db, async (tx) => setEnabled(tx, { actor }, 'operator', await lockEndpoint(tx, null, id), enabled));
 }
 
 /**
  * Sets an endpoint's limit of attempts at once as the operator. A repeated call changes nothing.
- * @param limit null: the limit of the deployment
+ * @param maxConcurrency null: the limit of the deployment
  * @throws Refusal not_found
  */
 export function setEndpointConcurrencyByOperator(
   db: Handle,
   actor: Actor,
   id: string,
-  limit: number | null,
+  maxConcurrency: number | null,
 ): Promise<PublicEndpoint> {
   return atomically(db, async (tx) => {
     const before = await lockEndpoint(tx, null, id);
-    if (before.maxConcurrency === limit) return before;
-    const data = { maxConcurrency: limit };
-    const endpoint = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
-    await recordAudit(tx, {
-      actor,
-      action: 'endpoints.set-concurrency',
-      target: id,
-      details: { client_id: endpoint.clientId, was: before.maxConcurrency ?? 'default', limit: limit ?? 'default' },
-    });
-    return endpoint;
+    if (before.maxConcurrency === maxConcurrency) return before;
+    const [was, limit] = [before.maxConcurrency ?? 'default', maxConcurrency ?? 'default'];
+    const details = { client_id: before.clientId, was, limit };
+    await recordAudit(tx, { actor, action: 'endpoints.set-concurrency', target: id, details });
+    return tx.prisma.endpoint.update({ where: { id }, data: { maxConcurrency }, omit: WITHOUT_SECRET });
   });
 }
 
