@@ -26,8 +26,6 @@ export const SHOWN_HOURS = 24;
 export const COUNTED_PENDING = 1_000;
 /** Pending deliveries of one endpoint, the newest, among which the next attempt is looked for. */
 const LOOKED_AT_PENDING = 100;
-/** Events that a disabled endpoint has missed and that are counted. */
-export const COUNTED_MISSED = 1_000;
 /** ms */
 const TIME_LIMIT = 3_000;
 /** ms, for a list of all clients' endpoints. */
@@ -55,23 +53,28 @@ export interface EndpointHealth {
     /** The planned time of the next attempt; of more than a hundred deliveries, a time by which it is made. */
     nextAttemptAt: Date | null;
   };
-  /** Events made since the endpoint was disabled, which have no delivery for it. Null: it is enabled. */
-  missed: { /** At most `COUNTED_MISSED`. */ count: number /** There are more than `count`. */; more: boolean } | null;
 }
 
-interface Failure<Time = Date> {
-  at: Time;
+interface Failure {
+  at: Date;
   error: AttemptError;
   responseStatus: number | null;
 }
 
-interface Row {
-  endpointId: string;
+/** The columns of `LATEST`. */
+interface Latest {
+  id: string;
+  lastSuccessAt: Date | null;
+  failureAt: Date | null;
+  error: AttemptError;
+  responseStatus: number | null;
+  failingSince: Date | null;
+}
+
+interface Row extends Latest {
   hours: readonly HourCount<string>[] | null;
   pending: number;
-  nextAttemptAt: string | null;
-  lastSuccessAt: string | null;
-  missed: number | null;
+  nextAttemptAt: Date | null;
 }
 
 /**
@@ -88,7 +91,7 @@ export function readEndpointHealth(
   const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
   return timeLimited(db, TIME_LIMIT, async (tx) => {
     const rows = await tx.query<Row>(HEALTH, [clientId, endpointId ?? null]);
-    return new Map(rows.map((row) => [row.endpointId, toHealth(row, first)]));
+    return new Map(rows.map((row) => [row.id, toHealth(row, first)]));
   });
 }
 
@@ -99,133 +102,85 @@ export async function getEndpointHealth(db: Handle, clientId: string, endpointId
   return health;
 }
 
+/**
+ * SQL: the latest success of the endpoint `e`, the latest failure of 48 hours, and the start of the run of failures that
+ * the latest attempt is in. A success from before the counted hours is known by its delivery.
+ */
+const LATEST = `
+  left join lateral (
+   ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) delivered on true
+ cross join lateral (
+   select greatest(max(h.last_success_at), delivered.at) as at from endpoint_hours h where h.endpoint_id = e.id) success
+  left join lateral (
+   select h.last_failure_at as at, h.last_error as error, h.last_response_status as status from endpoint_hours h
+    where h.endpoint_id = e.id and h.last_failure_at is not null order by h.last_failure_at desc limit 1) failure on true
+ cross join lateral (
+   select min(${failingSinceOf('h', 'success.at')}) as since from endpoint_hours h where h.endpoint_id = e.id) failing`;
+const LATEST_COLUMNS = `e.id::text, success.at as "lastSuccessAt", failure.at as "failureAt", failure.error,
+       failure.status as "responseStatus", failing.since as "failingSince"`;
+
 const PENDING = { endpoint: 'e.id', status: `'pending'` };
 
 const HEALTH = `
-select e.id::text as "endpointId", counted.hours, pending.count as pending,
-       to_json(next.at)#>>'{}' as "nextAttemptAt", to_json(success.at)#>>'{}' as "lastSuccessAt", missed.count as missed
+select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "nextAttemptAt"
   from (select id from webhook_endpoints
-         where client_id = $1::uuid and deleted_at is null and ($2::uuid is null or id = $2::uuid)) e
+         where client_id = $1::uuid and deleted_at is null and ($2::uuid is null or id = $2::uuid)) e${LATEST}
  cross join lateral (select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id) counted
  cross join lateral (
    select count(*)::int as count from (
      ${newestDeliveries('', { ...PENDING, limit: COUNTED_PENDING + 1 })}) p) pending
  cross join lateral (
    select min(next_attempt_at) as at from (
-     ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next
-  left join lateral (
-   ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) success on true
-  left join lateral (
-   select ${lowestIdOf('started_at')} as first
-     from (select started_at, ended_at from endpoint_disabled_periods
-            where endpoint_id = e.id order by started_at desc, id desc limit 1) latest
-    where ended_at is null) disabled on true
-  left join lateral (
-   select count(*)::int as count from (
-     select from events where client_id >= $1::uuid and client_id <= $1::uuid and id >= disabled.first
-      order by client_id, id desc limit ${COUNTED_MISSED + 1}) m
-  ) missed on disabled.first is not null`;
+     ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next`;
 
-function toHealth(row: Row, first: number): EndpointHealth {
-  const counted = row.hours ?? [];
-  const byHour = new Map(counted.map((hour) => [Date.parse(hour.hour), hour]));
+function toHealth({ nextAttemptAt, pending, ...row }: Row, first: number): EndpointHealth {
+  const shown = row.hours?.filter((hour) => Date.parse(hour.hour) >= first) ?? [];
+  const byHour = new Map(shown.map((hour) => [Date.parse(hour.hour), hour]));
   const hours = Array.from({ length: SHOWN_HOURS }, (_, i) => {
     const { succeeded, failed } = byHour.get(first + i * HOUR) ?? { succeeded: 0, failed: 0 };
     return { start: new Date(first + i * HOUR), succeeded, failed };
   });
-  const shown = counted.filter((hour) => Date.parse(hour.hour) >= first);
   const times = sumOf(shown.map((hour) => hour.answer_times));
   const [p50, p95] = [quantileOf(times, 0.5), quantileOf(times, 0.95)];
-  const lastSuccessAt = latest([row.lastSuccessAt, ...counted.map((hour) => hour.last_success_at)]);
   return {
+    ...latestOf(row),
     hours,
     succeeded: hours.reduce((sum, hour) => sum + hour.succeeded, 0),
     failed: hours.reduce((sum, hour) => sum + hour.failed, 0),
     answerTime: p50 === null || p95 === null ? null : { p50, p95 },
-    lastSuccessAt,
-    lastFailure: lastFailureOf(counted),
-    failingSince: failingSince(counted, lastSuccessAt),
-    pending: {
-      count: Math.min(row.pending, COUNTED_PENDING),
-      more: row.pending > COUNTED_PENDING,
-      nextAttemptAt: latest([row.nextAttemptAt]),
-    },
-    missed:
-      row.missed === null ? null : { count: Math.min(row.missed, COUNTED_MISSED), more: row.missed > COUNTED_MISSED },
+    pending: { count: Math.min(pending, COUNTED_PENDING), more: pending > COUNTED_PENDING, nextAttemptAt },
   };
 }
 
-function latest(times: readonly (string | null)[]): Date | null {
-  const known = times.filter((time) => time !== null).map((time) => Date.parse(time));
-  return known.length === 0 ? null : new Date(Math.max(...known));
-}
-
-/** As `failingSinceOf`, over all hours. */
-function failingSince(hours: readonly HourCount<string>[], lastSuccessAt: Date | null): Date | null {
-  const after = (time: string | null) => time !== null && Date.parse(time) > (lastSuccessAt?.getTime() ?? 0);
-  const runs = hours.flatMap((hour) => [hour.failing_since, hour.last_failure_at].find(after) ?? []);
-  return runs.length === 0 ? null : new Date(Math.min(...runs.map((time) => Date.parse(time))));
-}
-
-function lastFailureOf(hours: readonly HourCount<string>[]): Failure | null {
-  const at = latest(hours.map((hour) => hour.last_failure_at));
-  const hour = hours.find(({ last_failure_at }) => at !== null && Date.parse(last_failure_at ?? '') === at.getTime());
-  if (!at || !hour?.last_error) return null;
-  return { at, error: hour.last_error, responseStatus: hour.last_response_status };
+function latestOf({ lastSuccessAt, failingSince, failureAt: at, error, responseStatus }: Latest) {
+  return { lastSuccessAt, failingSince, lastFailure: at && { at, error, responseStatus } };
 }
 
 /** An endpoint of any client whose latest attempt failed. */
-export interface FailingEndpoint {
-  id: string;
-  /** The first failure after the latest success. */
-  failingSince: Date;
-  lastSuccessAt: Date | null;
-  lastFailure: Failure;
-}
-
-interface FailingRow {
-  id: string;
-  since: string;
-  success: string | null;
-  failure: Failure<string>;
-}
+export type FailingEndpoint = Awaited<ReturnType<typeof listFailingEndpoints>>[number];
 
 /**
  * Lists the endpoints whose latest attempt failed, newest endpoint first, for the operator. The list includes those that
- * the service disabled. It reads the newest hour of each endpoint, and all its hours only if it is failing.
+ * the service disabled. It reads the newest hour of each endpoint, and all its hours only if that ends with a failure.
  * @param of.before only ids below this one
  */
 export async function listFailingEndpoints(
   db: Handle,
   of: { clientId: string | undefined; before: string | undefined; take: number },
-): Promise<FailingEndpoint[]> {
+) {
   const values = [of.clientId ?? null, of.before ?? null, of.take];
-  const rows = await timeLimited(db, LIST_TIME_LIMIT, (tx) => tx.query<FailingRow>(FAILING, values));
-  return rows.map(({ id, since, success, failure }) => ({
-    id,
-    failingSince: new Date(since),
-    lastSuccessAt: success === null ? null : new Date(success),
-    lastFailure: { ...failure, at: new Date(failure.at) },
-  }));
+  const rows = await timeLimited(db, LIST_TIME_LIMIT, (tx) => tx.query<Latest>(FAILING, values));
+  return rows.map((row) => ({ id: row.id, ...latestOf(row) }));
 }
 
 const FAILING = `
-select e.id::text, to_json(hours.since)#>>'{}' as since, to_json(success.at)#>>'{}' as success,
-       json_build_object('at', newest.last_failure_at, 'error', newest.last_error,
-                         'responseStatus', newest.last_response_status) as failure
+select ${LATEST_COLUMNS}
   from webhook_endpoints e
  cross join lateral (
-   select * from endpoint_hours h where h.endpoint_id = e.id order by h.hour desc limit 1) newest
-  left join lateral (
-   ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) delivered on true
- cross join lateral (
-   select greatest(max(h.last_success_at), delivered.at) as at from endpoint_hours h where h.endpoint_id = e.id) success
- cross join lateral (
-   select min(${failingSinceOf('h', 'success.at')}) as since from endpoint_hours h where h.endpoint_id = e.id) hours
+   select * from endpoint_hours h where h.endpoint_id = e.id order by h.hour desc limit 1) newest${LATEST}
  where e.deleted_at is null and ($1::uuid is null or e.client_id = $1::uuid) and ($2::uuid is null or e.id < $2::uuid)
    and (e.enabled or e.disabled_reason in ('failing', 'gone'))
-   and newest.last_failure_at > coalesce(newest.last_success_at, '-infinity')
-   and newest.last_failure_at > coalesce(success.at, '-infinity')
+   and newest.last_failure_at > coalesce(newest.last_success_at, '-infinity') and failing.since is not null
  order by e.id desc limit $3::int`;
 
 /**

@@ -3,7 +3,6 @@ import { Registry } from 'prom-client';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
 import {
-  COUNTED_MISSED,
   COUNTED_PENDING,
   isFailing,
   listFailingEndpoints,
@@ -94,22 +93,6 @@ describe('readEndpointHealth', () => {
     const { id } = await makeEndpoint(db, clientId);
     await pendingDeliveries(id, COUNTED_PENDING + 5, new Date());
     expect((await healthOf(id))?.pending).toMatchObject({ count: COUNTED_PENDING, more: true });
-  });
-
-  it('counts the events that a disabled endpoint has missed since, and stops at its bound', async () => {
-    const owner = await makeClient(db);
-    const { id } = await makeEndpoint(db, owner);
-    const read = async () => (await readEndpointHealth(db, owner)).get(id)?.missed;
-    await pendingDeliveries(id, 3, new Date(), owner);
-    expect(await read()).toBeNull();
-    await db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } });
-    // An event's id has the ms of its time; these events are made in a later one.
-    await db.query('select pg_sleep(0.002)::text', []);
-    await pendingDeliveries(id, 2, new Date(), owner);
-    await pendingDeliveries(id, 4, new Date());
-    expect(await read()).toEqual({ count: 2, more: false });
-    await pendingDeliveries(id, COUNTED_MISSED, new Date(), owner);
-    expect(await read()).toEqual({ count: COUNTED_MISSED, more: true });
   });
 
   it('takes the last success of a delivery that ended before attempts were counted', async () => {

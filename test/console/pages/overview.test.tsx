@@ -70,14 +70,6 @@ describe('the overview', () => {
     expect(html).toContain('action="/console/endpoints/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/enable"');
   });
 
-  it('says how many events a disabled endpoint has missed', () => {
-    const off = endpoint({ enabled: false, disabled_reason: 'owner' });
-    const textFor = (missed: EndpointHealth['missed']) => textOf(overview([off], health({ missed })));
-    expect(textFor({ count: 2, more: false })).toContain('It has missed 2 events so far.');
-    expect(textFor({ count: 1_000, more: true })).toContain('It has missed more than 1,000 events so far.');
-    expect(textFor(null)).not.toContain('so far');
-  });
-
   it('says that only the operator can enable an endpoint that the operator disabled, and has no button for it', () => {
     const html = overview([endpoint({ enabled: false, disabled_reason: 'operator' })]);
     expect(textOf(html)).toContain('Only the operator can enable it');

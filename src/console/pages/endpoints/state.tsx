@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
 import { PostButton } from '../../components/parts.js';
-import { countOf, countText, NextAttempt, RelativeTime, Untrusted } from '../../components/values.js';
+import { countText, NextAttempt, RelativeTime, Untrusted } from '../../components/values.js';
 import { outcomeText } from '../delivery-texts.js';
 import { endpointPath } from '../paths.js';
 
@@ -78,13 +78,11 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
   }
   if (state !== 'disabled') return null;
   const reason = endpoint.disabled_reason ?? 'owner';
-  const missed = health?.missed;
   return (
     <div class="banner bad">
       {head(DISABLED[reason])}
       <p>
-        New events are not delivered to it.
-        {missed && ` It has missed ${countOf(missed.count, 'event', 'events', missed.more)} so far.`}{' '}
+        New events are not delivered to it.{' '}
         {reason === 'operator' ? 'Only the operator can enable it.' : 'Enable it, then recover what it missed.'}
       </p>
       {editor && reason !== 'operator' && (

@@ -32,7 +32,6 @@ export function health(fields: Partial<EndpointHealth> = {}): EndpointHealth {
     lastFailure: null,
     failingSince: null,
     pending: { count: 0, more: false, nextAttemptAt: null },
-    missed: null,
     ...fields,
   };
 }
