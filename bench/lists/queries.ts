@@ -140,7 +140,7 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   ] as const) {
     const window = { clientId: client, endpointId, since: now - 31 * DAY, until: now };
     ask(`statement of 31 days, ${which}`, (h) => readWithinLimits(h, null, (tx) => readWindow(tx, window)));
-    const missing = { endpointId, createdAfter: now - 31 * DAY, createdBefore: now, limit: 25 };
+    const missing = { endpointId, createdAfter: now - 31 * DAY, createdBefore: now, take: 26 };
     ask(`missing events, ${which}`, (h) => listMissing(h, client, { ...missing, before: undefined }));
     ask(`missing events, ${which}, none of 10,000`, (h) =>
       listMissing(h, client, { ...missing, before: undefined, transferId: NOBODY }),

@@ -1,6 +1,6 @@
 import { LATEST_COMMIT } from '../delivery/committed-until.js';
 import { LEFT_JOIN_DELIVERY } from '../delivery/window.js';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, timeOf } from '../platform/ids.js';
 
 /** Pending deliveries of an endpoint whose events have no delivery for its successor. */
@@ -9,18 +9,12 @@ export interface PendingAlone {
   count: number;
   /** There are more than `count`; some may have a delivery for the successor. */
   more: boolean;
-  /** The time of the oldest of their events. */
+  /** The time of the oldest pending delivery's event. */
   since: Date;
 }
 
 /** Pending deliveries that are compared with those of the successor. */
 const COUNTED_ALONE = 10_000;
-
-interface Row {
-  alone: boolean;
-  count: number;
-  oldest: string;
-}
 
 /**
  * Reads the pending deliveries of `endpointId` that are lost if it is deleted: no other delivery sends their events to
@@ -34,22 +28,21 @@ export async function readPendingAlone(
   const { enabled, enabledAt } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: successorId } });
   // A delivery has its event's time in its id. Every event that is committed later has a delivery for the successor.
   const before = lowestIdAt(enabled ? enabledAt.getTime() + LATEST_COMMIT : Number.POSITIVE_INFINITY);
-  const rows = await db.query<Row>(PENDING_ALONE, [successorId, endpointId, before]);
-  const countOf = (some: readonly Row[]) => some.reduce((sum, { count }) => sum + count, 0);
-  const more = countOf(rows) > COUNTED_ALONE;
-  const alone = rows.filter((row) => more || row.alone);
-  if (alone.length === 0) return undefined;
-  return {
-    count: Math.min(countOf(alone), COUNTED_ALONE),
-    more,
-    since: new Date(Math.min(...alone.map(({ oldest }) => timeOf(oldest)))),
-  };
+  const { pending, alone, oldest } = await rowOf<Row>(db, PENDING_ALONE, [successorId, endpointId, before]);
+  const more = pending > COUNTED_ALONE;
+  const count = more ? COUNTED_ALONE : alone;
+  return count > 0 && oldest !== null ? { count, more, since: new Date(timeOf(oldest)) } : undefined;
+}
+
+interface Row {
+  pending: number;
+  alone: number;
+  oldest: string | null;
 }
 
 /** The oldest pending deliveries. Their order makes Postgres choose the index on (endpoint, status, id). */
 const PENDING_ALONE = `
-select d.id is null as alone, count(*)::int as count, min(l.delivery_id::text) as oldest
+select count(*)::int as pending, (count(*) filter (where d.id is null))::int as alone, min(l.delivery_id::text) as oldest
   from (select id as delivery_id, event_id as id from deliveries
          where endpoint_id = $2::uuid and status >= 'pending' and status <= 'pending' and id < $3::uuid
-         order by status, id limit ${COUNTED_ALONE + 1}) l${LEFT_JOIN_DELIVERY}
- group by d.id is null`;
+         order by status, id limit ${COUNTED_ALONE + 1}) l${LEFT_JOIN_DELIVERY}`;

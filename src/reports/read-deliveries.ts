@@ -16,13 +16,8 @@ export type DeliveryRow = Prisma.DeliveryGetPayload<{ include: typeof WITH_EVENT
 /** A delivery as lists and responses to retries show it. */
 export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
 
-/** A delivery as its own page shows it. */
-export type DeliveryWithAttempts = DeliveryRow & {
-  /** The latest `SHOWN_ATTEMPTS`, oldest first. */
-  attempts: Attempt[];
-  /** The attempts that are left. */
-  planned: PlannedAttempt[];
-};
+/** A delivery as its own page shows it: with the latest `SHOWN_ATTEMPTS`, oldest first, and the attempts that are left. */
+export type DeliveryWithAttempts = Awaited<ReturnType<typeof getDeliveryWithAttempts>>;
 
 const WITH_EVENT = {
   event: { select: { type: true, transferId: true, body: true } },
@@ -44,11 +39,7 @@ export async function getDelivery(db: Handle, clientId: string, id: string): Pro
  * @param clientId the client that must own the delivery; null: any client (the operator)
  * @throws Refusal not_found
  */
-export async function getDeliveryWithAttempts(
-  db: Handle,
-  clientId: string | null,
-  id: string,
-): Promise<DeliveryWithAttempts> {
+export async function getDeliveryWithAttempts(db: Handle, clientId: string | null, id: string) {
   const row = await getRow(db, clientId, id);
   // An attempt recorded after the row was read would contradict the row.
   const newestFirst = await listAttempts(db, id, { before: row.attemptCount + 1, take: SHOWN_ATTEMPTS });
@@ -69,12 +60,6 @@ export interface LastAttempt extends Pick<Attempt, 'number' | 'startedAt' | 'dur
   error: AttemptError | null;
 }
 
-interface AttemptRow {
-  deliveryId: string;
-  /** `startedAt` is ISO 8601 with an offset, as Postgres writes a timestamp into JSON. */
-  attempt: Omit<LastAttempt, 'startedAt'> & { startedAt: string };
-}
-
 /**
  * Reads the latest `most` attempts of each delivery, oldest first: one statement, one index range for each delivery. It
  * ignores attempts after the `attemptCount` already read, so that the two agree while another attempt is recorded.
@@ -88,26 +73,20 @@ export async function readAttemptSummaries(
   const attempted = deliveries.filter(({ attemptCount }) => attemptCount > 0);
   if (attempted.length === 0) return new Map();
   const [ids, counts] = [attempted.map(({ id }) => id), attempted.map(({ attemptCount }) => attemptCount)];
-  const rows = await db.query<AttemptRow>(SUMMARIES, [ids, counts, most]);
-  const summaries = new Map<string, LastAttempt[]>();
-  for (const { deliveryId, attempt } of rows) {
-    const made = summaries.get(deliveryId) ?? [];
-    made.unshift({ ...attempt, startedAt: new Date(attempt.startedAt) });
-    summaries.set(deliveryId, made);
-  }
-  return summaries;
+  const rows = await db.query<LastAttempt & { deliveryId: string }>(SUMMARIES, [ids, counts, most]);
+  return Map.groupBy(rows, ({ deliveryId }) => deliveryId);
 }
 
 /** Without the receiver's headers and body. */
 const SUMMARIES = `
-select d.id::text as "deliveryId", a.attempt
+select d.id::text as "deliveryId", a.*
   from unnest($1::uuid[], $2::int[]) as d(id, attempt_count)
  cross join lateral (
-   select json_build_object('number', number, 'trigger', trigger, 'startedAt', started_at, 'durationMs', duration_ms,
-                            'responseStatus', response_status, 'error', error) as attempt
+   select number, trigger, started_at as "startedAt", duration_ms as "durationMs",
+          response_status as "responseStatus", error
      from attempts where delivery_id = d.id and number <= d.attempt_count
     order by number desc limit $3::int) a
- order by d.id, (a.attempt ->> 'number')::int desc`;
+ order by d.id, a.number`;
 
 /**
  * Lists a delivery's attempts, newest first. The caller has checked that the delivery belongs to the client.
@@ -125,12 +104,6 @@ export function listAttempts(
   });
 }
 
-/** An attempt that is left of a delivery's ladder. */
-export interface PlannedAttempt {
-  number: number;
-  at: Date;
-}
-
 /**
  * The attempts that are left if each fails at once, by the ladder that the delivery started with. The first is at
  * `nextAttemptAt`. A manual retry is none of them: it takes the next number and leaves their times. None is left once the
@@ -138,7 +111,7 @@ export interface PlannedAttempt {
  */
 export function plannedAttempts(
   delivery: Pick<Delivery, 'status' | 'attemptCount' | 'rung' | 'ladder' | 'nextAttemptAt'>,
-): PlannedAttempt[] {
+) {
   const { status, attemptCount, nextAttemptAt, ladder, rung } = delivery;
   if (status !== 'pending' || nextAttemptAt === null) return [];
   let at = nextAttemptAt.getTime();

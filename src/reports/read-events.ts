@@ -142,12 +142,8 @@ export type TimelineDelivery = Delivery & {
   attempts: readonly LastAttempt[];
 };
 
-/** The timeline of an event: the past and planned attempts of each delivery. */
-export interface EventTimeline {
-  event: Prisma.EventGetPayload<{ select: typeof EVENT }>;
-  /** In the order in which they were made. */
-  deliveries: readonly TimelineDelivery[];
-}
+/** The timeline of an event: the past and planned attempts of each delivery, in the order in which they were made. */
+export type EventTimeline = Awaited<ReturnType<typeof readEventTimeline>>;
 
 const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
 
@@ -161,7 +157,7 @@ export async function readEventTimeline(
   clientId: string,
   eventId: string,
   { after, take }: { after?: string | undefined; take: number },
-): Promise<EventTimeline> {
+) {
   const event = await db.prisma.event.findFirst({ where: { id: eventId, clientId }, select: EVENT });
   if (!event) throw new Refusal('not_found', 'There is no such event.');
   const deliveries = await db.prisma.delivery.findMany({
@@ -182,30 +178,24 @@ export async function findEventOf(db: Handle, clientId: string, id: string) {
   return delivery ? { eventId: delivery.eventId, deliveryId: id } : undefined;
 }
 
-interface MissingFilters {
+interface MissingFilters extends Omit<EventFilters, 'outcome'> {
   endpointId: string;
-  /** ms since 1970, exclusive, as in every list. */
-  createdAfter: number;
-  createdBefore?: number | undefined;
-  type?: string | undefined;
-  transferId?: string | undefined;
-  /** Only ids below this one, the last that the page before looked at. */
-  before: string | undefined;
-  /** Most events of the page. */
-  limit: number;
 }
 
 /**
- * Lists a client's events that have no delivery for an endpoint, newest first. A page looks at `LOOKED_AT` events at
+ * Lists a client's events that have no delivery for an endpoint, newest first, one less than `take`. A page looks at `LOOKED_AT` events at
  * most, so that it may be short or empty although more follow.
  * @returns also the event after which the next page starts; null: nothing is left to look at
  * @throws Refusal not_found | statement_limit_reached | unavailable
  */
-export async function listMissing(db: Handle, clientId: string, filters: MissingFilters) {
-  const { endpointId, createdAfter, createdBefore, type = null, transferId = null, before, limit } = filters;
+export async function listMissing(
+  db: Handle,
+  clientId: string,
+  { endpointId, type, transferId, take, ...range }: MissingFilters,
+) {
   await getEndpoint(db, clientId, endpointId);
-  const { gte, lt } = idBounds({ createdAfter, createdBefore, before });
-  const values = [endpointId, clientId, gte, lt, LOOKED_AT, limit, type, transferId];
+  const { gte, lt } = idBounds(range);
+  const values = [endpointId, clientId, gte, lt, LOOKED_AT, take - 1, type ?? null, transferId ?? null];
   return readWithinLimits(db, clientId, async (tx) => {
     const { ids, next } = await rowOf<{ ids: string[]; next: string | null }>(tx, LIST_MISSING, values);
     return { events: await readEventRecords(tx, clientId, ids), next };

@@ -1,27 +1,17 @@
-import { type DisabledPeriod, type EventCounts, readWindow, readWithinLimits } from '../delivery/window.js';
+import { readWindow, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint } from '../endpoints/endpoints.js';
 import { type Handle, readClock } from '../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
-import { Refusal } from '../platform/refusal.js';
+import { Refusal, type RefusalCode } from '../platform/refusal.js';
 
 const DAY = 86_400_000;
 /** Age from which no event is added to a time, ms. A request that makes an event takes less (contract: `final`). */
 const FINAL_AFTER = 60_000;
 
 /** The statement of an endpoint for the events made in [since, until). */
-export interface Statement extends EventCounts {
-  since: Date;
-  until: Date;
-  /** Every event has succeeded. */
-  complete: boolean;
-  /** No event is added to the window any more. */
-  final: boolean;
-  /** The latest that touch the window, oldest first. */
-  disabledPeriods: DisabledPeriod[];
-  periodsKnownSince: Date;
-}
+export type Statement = Awaited<ReturnType<typeof readStatement>>;
 
-export interface StatementRequest {
+interface StatementRequest {
   /** The client that asks; null: the operator, for any client's endpoint and without the limits of a client. */
   clientId: string | null;
   endpointId: string;
@@ -37,18 +27,21 @@ export interface StatementRequest {
  * Makes the statement of an endpoint from one snapshot.
  * @throws Refusal not_found | invalid_request (the window is empty or too long) | outside_retention | statement_limit_reached | unavailable
  */
-export async function readStatement(db: Handle, request: StatementRequest): Promise<Statement> {
+export async function readStatement(db: Handle, request: StatementRequest) {
   const { clientId, endpointId, retention } = request;
   const endpoint = await getEndpoint(db, clientId, endpointId);
   const now = await readClock(db);
   const until = request.until ?? now;
   const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
-  if (request.since === undefined || since >= until) refuseBadEnd(since, until);
+  if (since >= until) throw refusal('invalid_request', 'until', 'invalid_range', 'must be later than since');
+  if (isTooLong({ since, until: request.until })) {
+    const detail = `the window may be at most ${MAX_WINDOW_DAYS} days`;
+    throw refusal('invalid_request', 'since', 'window_too_long', detail);
+  }
   const kept = now - retention;
   if (since < kept) {
     const detail = `must not be before ${new Date(kept).toISOString()}, when the oldest events that are kept were made`;
-    const error = { parameter: 'since', code: 'outside_retention', detail };
-    throw new Refusal('outside_retention', `since ${detail}.`, [error]);
+    throw refusal('outside_retention', 'since', 'outside_retention', detail);
   }
   const window = { clientId: endpoint.clientId, endpointId, since, until };
   const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readWindow(tx, window));
@@ -57,19 +50,13 @@ export async function readStatement(db: Handle, request: StatementRequest): Prom
     until: new Date(until),
     ...counts,
     complete: counts.succeeded === counts.events,
+    // No event is added to the window any more.
     final: until < now - FINAL_AFTER,
     disabledPeriods: periods,
     periodsKnownSince: endpoint.periodsKnownSince,
   };
 }
 
-/** The caller has checked a window whose start and end were given. */
-function refuseBadEnd(since: number, until: number): void {
-  if (since < until && !isTooLong({ since, until })) return;
-  const start = `since, which is ${new Date(since).toISOString()} by default`;
-  const [code, detail] =
-    since < until
-      ? ['window_too_long', `must be at most ${MAX_WINDOW_DAYS} days later than ${start}`]
-      : ['invalid_range', `must be later than ${start}`];
-  throw new Refusal('invalid_request', `until ${detail}.`, [{ parameter: 'until', code, detail }]);
+function refusal(code: RefusalCode, parameter: string, ofParameter: string, detail: string): Refusal {
+  return new Refusal(code, `${parameter}: ${detail}.`, [{ parameter, code: ofParameter, detail }]);
 }

@@ -135,7 +135,7 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/webhook-endpoints': () => ['', `?limit=100&${cursor('webhook endpoints')}`],
   '/webhook-endpoints/{webhookId}': () => [''],
   '/webhook-endpoints/{webhookId}/health': () => [''],
-  '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor("an endpoint's deliveries")}`, ...statuses('')],
+  '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor('deliveries')}`, ...statuses('')],
   '/webhook-endpoints/{webhookId}/statement': () => [`?since=${at(29)}&until=${at(1)}`],
   '/webhook-endpoints/{webhookId}/checks/{id}': () => [''],
   '/webhook-endpoints/{webhookId}/recoveries': () => ['', `?${cursor("an endpoint's recoveries")}`],
@@ -184,7 +184,7 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     ]),
   ],
   '/events/{id}': () => [''],
-  '/events/{id}/deliveries': () => ['', `?${cursor("an event's deliveries")}`, ...statuses('')],
+  '/events/{id}/deliveries': () => ['', `?${cursor('deliveries')}`, ...statuses('')],
   '/deliveries': ({ endpoint, disabled, event, transfer }) => [
     '?limit=100',
     `?${RANGE}`,

@@ -9,8 +9,9 @@ import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { PostgresLimit } from '../../platform/rate-limit.js';
 import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
 import { getDelivery, getDeliveryWithAttempts, listAttempts, listDeliveries } from '../../reports/read-deliveries.js';
+import { getEvent } from '../../reports/read-events.js';
 import type { AppDependencies } from '../context.js';
-import { type CursorKind, idCursor, numberCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
+import { idCursor, numberCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { routesOf } from '../route.js';
 import {
   attemptView,
@@ -22,17 +23,10 @@ import {
 } from '../schemas/delivery.js';
 import { idFilter, madeWithin, requestBody, validationError, view } from '../schemas/fields.js';
 
-export const deliveries = pageView('DeliveryPage', deliveryView);
-export const deliveryFilters = (cursors: CursorKind) =>
-  z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging(cursors) });
-const deliveryCursors = idCursor("an endpoint's deliveries");
-const allCursors = idCursor('deliveries');
-const allFilters = deliveryFilters(allCursors).extend({
-  webhookId: idFilter,
-  event_id: idFilter,
-  transfer_id: idFilter,
-  ...madeWithin,
-});
+const deliveries = pageView('DeliveryPage', deliveryView);
+const cursors = idCursor('deliveries');
+const filters = z.strictObject({ status: z.enum(DeliveryStatus).optional(), ...paging(cursors) });
+const allFilters = filters.extend({ webhookId: idFilter, event_id: idFilter, transfer_id: idFilter, ...madeWithin });
 
 const attempts = pageView('AttemptPage', attemptView);
 const attemptCursors = numberCursor('attempts');
@@ -61,7 +55,7 @@ const explained = view('SignatureExplanation', {
   detail: z.string().meta({ description: 'What to change.', examples: [DIGEST_EXPLANATIONS.reserialized_body] }),
 });
 
-/** `/deliveries`, and the deliveries of one endpoint (contract, Events and deliveries; Why was my signature refused?). */
+/** `/deliveries`, and the deliveries of one endpoint or event (contract, Events and deliveries; Why was my signature refused?). */
 export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
   const explanations = new PostgresLimit('explanations', LIMITS.explanations);
   const route = routesOf('Events and deliveries');
@@ -70,13 +64,26 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       operationId: 'listEndpointDeliveries',
       summary: "List an endpoint's deliveries",
       scope: 'webhooks:read',
-      query: deliveryFilters(deliveryCursors),
+      query: filters,
       returns: deliveries,
       async handle(request) {
         const { caller, params, query, db } = request;
         const { id: endpointId } = await getEndpoint(db, caller.clientId, params.webhookId);
         const rows = await listDeliveries(db, caller.clientId, { endpointId, status: query.status, ...pageOf(query) });
-        return respondWithPage(request, deliveryCursors, rows, presentDelivery);
+        return respondWithPage(request, cursors, rows, presentDelivery);
+      },
+    }),
+    route('GET', '/events/{id}/deliveries', {
+      operationId: 'listEventDeliveries',
+      summary: "List an event's deliveries",
+      scope: 'webhooks:read',
+      query: filters,
+      returns: deliveries,
+      async handle(request) {
+        const { caller, params, query, db } = request;
+        const { id: eventId } = await getEvent(db, caller.clientId, params.id);
+        const rows = await listDeliveries(db, caller.clientId, { eventId, status: query.status, ...pageOf(query) });
+        return respondWithPage(request, cursors, rows, presentDelivery);
       },
     }),
     route('GET', '/deliveries', {
@@ -92,7 +99,7 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
         const { webhookId: endpointId, event_id: eventId, transfer_id: transferId, status } = query;
         const filters = { endpointId, eventId, transferId, status, ...pageOf(query) };
         const rows = await listDeliveries(db, caller.clientId, filters);
-        return respondWithPage(request, allCursors, rows, presentDelivery);
+        return respondWithPage(request, cursors, rows, presentDelivery);
       },
     }),
     route('GET', '/deliveries/{id}', {

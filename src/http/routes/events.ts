@@ -6,15 +6,12 @@ import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { lowestIdAt, timeOf } from '../../platform/ids.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
-import { listDeliveries } from '../../reports/read-deliveries.js';
 import { getEvent, listEvents, listEventsOldestFirst, listMissing } from '../../reports/read-events.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { routesOf } from '../route.js';
-import { eventView, presentDelivery, presentEvent } from '../schemas/delivery.js';
-import { idFilter, madeWithin, validationError } from '../schemas/fields.js';
-import { TOO_LONG_WINDOW } from '../schemas/statement.js';
-import { deliveries, deliveryFilters } from './deliveries.js';
+import { eventView, presentEvent } from '../schemas/delivery.js';
+import { idFilter, madeWithin, tooLongWindow, validationError } from '../schemas/fields.js';
 
 const events = pageView('EventPage', eventView);
 const eventCursors = idCursor('events');
@@ -30,7 +27,6 @@ const cursors = {
         : undefined;
   },
 };
-const deliveryCursors = idCursor("an event's deliveries");
 
 const filters = z
   .strictObject({
@@ -50,32 +46,25 @@ const filters = z
     }),
     ...paging(cursors),
   })
-  .refine(({ order, cursor }) => cursor === undefined || cursor.order === order, {
-    path: ['cursor'],
-    ...validationError('invalid_cursor', 'is not a cursor of an earlier response of this list'),
-  })
-  .refine(({ order, missing_from }) => order === 'newest' || missing_from === undefined, {
-    path: ['missing_from'],
-    ...validationError('not_allowed', 'is not allowed with order=oldest'),
-  })
-  .refine(({ order, outcome }) => order === 'newest' || outcome === undefined, {
-    path: ['outcome'],
-    ...validationError('not_allowed', 'is not allowed with order=oldest'),
-  })
-  .refine(({ missing_from, created_after }) => missing_from === undefined || created_after !== undefined, {
-    path: ['created_after'],
-    ...validationError('required', 'is required with missing_from'),
-  })
-  .refine(({ missing_from, outcome }) => missing_from === undefined || outcome === undefined, {
-    path: ['outcome'],
-    ...validationError('not_allowed', 'is not allowed with missing_from'),
-  })
+  .refine(
+    ({ order, cursor }) => cursor === undefined || cursor.order === order,
+    validationError('invalid_cursor', 'is not a cursor of an earlier response of this list', 'cursor'),
+  )
+  .refine(
+    ({ order, missing_from }) => order === 'newest' || missing_from === undefined,
+    validationError('not_allowed', 'is not allowed with order=oldest', 'missing_from'),
+  )
+  .refine(
+    ({ order, missing_from, outcome }) => outcome === undefined || (order === 'newest' && missing_from === undefined),
+    validationError('not_allowed', 'is not allowed with order=oldest or missing_from', 'outcome'),
+  )
+  .refine(
+    ({ missing_from, created_after }) => missing_from === undefined || created_after !== undefined,
+    validationError('required', 'is required with missing_from', 'created_after'),
+  )
   .refine(
     ({ missing_from, created_after: since = Date.now() }) => missing_from === undefined || !isTooLong({ since }),
-    {
-      path: ['created_after'],
-      ...TOO_LONG_WINDOW,
-    },
+    tooLongWindow('created_after'),
   );
 
 /** @throws Refusal outside_retention where events after the cursor may have been removed */
@@ -100,20 +89,12 @@ export function eventRoutes({ config }: AppDependencies) {
       returns: events,
       async handle(request) {
         const { caller, query, db } = request;
-        const { type, outcome, transfer_id, created_after, created_before, missing_from } = query;
-        if (missing_from !== undefined) {
-          const page = await listMissing(db, caller.clientId, {
-            endpointId: missing_from,
-            createdAfter: created_after ?? Date.now(),
-            createdBefore: created_before,
-            type,
-            transferId: transfer_id,
-            before: query.cursor?.id,
-            limit: query.limit,
-          });
+        const { type, outcome, transfer_id: transferId, created_before, missing_from: endpointId } = query;
+        const filters = { type, transferId, ...pageOf({ ...query, cursor: query.cursor?.id }) };
+        if (endpointId !== undefined) {
+          const page = await listMissing(db, caller.clientId, { ...filters, endpointId });
           return respondWithPage(request, eventCursors, page.events, presentEvent, page.next);
         }
-        const filters = { type, transferId: transfer_id, ...pageOf({ ...query, cursor: query.cursor?.id }) };
         if (query.order === 'oldest') {
           const until = await committed.read(db);
           const { before: after, ...others } = filters;
@@ -133,19 +114,6 @@ export function eventRoutes({ config }: AppDependencies) {
       scope: 'webhooks:read',
       returns: eventView,
       handle: async ({ caller, params, db }) => presentEvent(await getEvent(db, caller.clientId, params.id)),
-    }),
-    route('GET', '/events/{id}/deliveries', {
-      operationId: 'listEventDeliveries',
-      summary: "List an event's deliveries",
-      scope: 'webhooks:read',
-      query: deliveryFilters(deliveryCursors),
-      returns: deliveries,
-      async handle(request) {
-        const { caller, params, query, db } = request;
-        const { id: eventId } = await getEvent(db, caller.clientId, params.id);
-        const rows = await listDeliveries(db, caller.clientId, { eventId, status: query.status, ...pageOf(query) });
-        return respondWithPage(request, deliveryCursors, rows, presentDelivery);
-      },
     }),
   ];
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { EXAMPLE_ID, isId } from '../../platform/ids.js';
 import { isWritable } from '../../platform/iso-time.js';
+import { MAX_WINDOW_DAYS } from '../../platform/limits.js';
 
 /** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
 export const components = z.registry<{ id: string }>();
@@ -15,36 +16,37 @@ export function requestBody<Shape extends z.ZodRawShape>(id: string, shape: Shap
   return z.strictObject(shape).register(components, { id });
 }
 
-/** A custom issue with a stable code for `errors` of the response. */
-export function validationError(code: string, message: string) {
-  return { error: message, params: { code } };
+/** A custom issue with a stable code for `errors` of the response. @param field the field of an object that has it */
+export function validationError(code: string, message: string, field?: string) {
+  return { error: message, params: { code }, ...(field && { path: [field] }) };
 }
+
+export const tooLongWindow = (field: string) =>
+  validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`, field);
 
 /**
  * Text of at most `max` characters, counted as Unicode code points, like JSON Schema does. U+0000 and lone surrogates
  * are refused: Postgres and UTF-8 cannot hold them.
  */
 export function text({ min = 0, max }: { min?: number; max: number }) {
-  return z
-    .string()
-    .refine(
-      (value) => !/[\0\p{Cs}]/u.test(value),
-      validationError('invalid_text', 'must not contain U+0000 or a lone surrogate'),
-    )
-    .refine(
-      (value) => value.length >= min,
-      validationError('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
-    )
-    .refine((value) => hasAtMost(value, max), validationError('too_long', `may have at most ${max} characters`))
-    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
-}
-
-/**
- * Whether a text has at most `max` code points. A text of more than twice as many UTF-16 units exceeds that and is not
- * counted.
- */
-function hasAtMost(text: string, max: number): boolean {
-  return text.length <= 2 * max && [...text].length <= max;
+  return (
+    z
+      .string()
+      .refine(
+        (value) => !/[\0\p{Cs}]/u.test(value),
+        validationError('invalid_text', 'must not contain U+0000 or a lone surrogate'),
+      )
+      .refine(
+        (value) => value.length >= min,
+        validationError('too_short', `must have at least ${min} character${min === 1 ? '' : 's'}`),
+      )
+      // A text of more than twice as many UTF-16 units has more code points and is not counted.
+      .refine(
+        (value) => value.length <= 2 * max && [...value].length <= max,
+        validationError('too_long', `may have at most ${max} characters`),
+      )
+      .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
+  );
 }
 
 /** `abort`: later checks, such as a comparison with another time, are skipped for an invalid time. */
@@ -114,14 +116,8 @@ type ValueOf<Shown> = Shown extends string ? string | Date : Shown;
 /** What a view is made of: its fields in camelCase, a time as a `Date`. */
 type RowOf<View> = { [Name in keyof View & string as CamelCase<Name>]: ValueOf<View[Name]> };
 
-/** `created_at` → `createdAt`. Kept, because a page of a list asks for 2,000 names. */
-const rowNames = new Map<string, string>();
-
-function rowName(name: string): string {
-  const known = rowNames.get(name) ?? name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  rowNames.set(name, known);
-  return known;
-}
+/** `created_at` → `createdAt` */
+const rowName = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The fields of `view`, and no others, from a row. */
 export function present<View extends z.ZodObject>(view: View, row: RowOf<z.output<View>>): z.output<View> {

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { RecoveryRecord } from '../../delivery/recovery-progress.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { RECOVERY_STATUSES } from '../../platform/vocabulary.js';
-import { components, present, time, uuid, view, when } from './fields.js';
-import { ENDS_TOO_EARLY, STARTS_TOO_EARLY } from './statement.js';
+import { components, present, time, tooLongWindow, uuid, validationError, view, when } from './fields.js';
 
 export const recoverRequest = z
   .strictObject({
@@ -20,8 +19,11 @@ export const recoverRequest = z
         description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
       }),
   })
-  .refine(({ since, until }) => until === undefined || since < until, ENDS_TOO_EARLY)
-  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), STARTS_TOO_EARLY)
+  .refine(
+    ({ since, until }) => until === undefined || since < until,
+    validationError('invalid_range', 'must be later than since', 'until'),
+  )
+  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), tooLongWindow('since'))
   .register(components, { id: 'RecoveryRequest' });
 
 const size = {
