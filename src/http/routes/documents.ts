@@ -15,15 +15,14 @@ import { presentMeta } from '../schemas/meta.js';
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = once(() => openApiDocument(routes, config));
-  const json = (content: object) =>
-    staticDocument('application/json', JSON.stringify(content), { 'Access-Control-Allow-Origin': '*' });
+  const json = (text: string) => staticDocument('application/json', text, { 'Access-Control-Allow-Origin': '*' });
   const page = (text: string, policy: string) =>
     staticDocument('text/html', text, { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
   const compressed = (type: string, name: string) =>
     staticDocument(type, explorerFile(name), { 'Content-Encoding': 'gzip' });
   const documents = {
-    '/meta': () => json(presentMeta(config)),
-    '/openapi.json': () => json(document()),
+    '/meta': () => json(JSON.stringify(presentMeta(config))),
+    '/openapi.json': () => json(JSON.stringify(document())),
     '/docs': () => page(explorerPage(document()), explorerPolicy(document(), config)),
     '/docs/guide': () => page(guidePage(), guidePolicy),
     '/docs/signature-vectors.json': () => json(signatureVectors()),

@@ -27,7 +27,8 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       // A check is for a person who waits for its report: without Temporal it would not start.
       async around(_caller, change) {
         const { checks } = await readiness();
-        if (checks.temporal !== 'ok') throw new Refusal('unavailable', withoutTemporal(checks.temporal));
+        if (checks.temporal !== 'ok')
+          throw new Refusal('unavailable', `Checks need Temporal, which is ${checks.temporal}.`);
         return change();
       },
       async handle({ caller, params: { webhookId: endpointId }, db }) {
@@ -47,12 +48,4 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       },
     }),
   ];
-}
-
-/** @param state as `/readyz` reports it */
-function withoutTemporal(state: string): string {
-  if (state === 'starting')
-    return 'Temporal is still starting, and checks need it; deliveries do not. Try again later.';
-  if (state === 'missing') return 'This service runs without Temporal, and checks need it.';
-  return 'Temporal does not respond; try again.';
 }

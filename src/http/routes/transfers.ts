@@ -11,7 +11,7 @@ import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { created } from '../response.js';
 import { type Incoming, routesOf } from '../route.js';
-import { madeWithin, text } from '../schemas/fields.js';
+import { idFilter, madeWithin, text } from '../schemas/fields.js';
 import {
   newTransfer,
   operatorTransferView,
@@ -109,11 +109,7 @@ const operatorCursors = idCursor("the operator's transfers");
 
 const operatorFilters = z.strictObject({
   ...filters.shape,
-  client_id: z
-    .guid()
-    .transform((id) => id.toLowerCase())
-    .optional()
-    .meta({ description: 'Only transfers of this client.' }),
+  client_id: idFilter.meta({ description: 'Only transfers of this client.' }),
   order: z.enum(LIST_ORDERS).default('newest').meta({ description: 'The end of the list that the first page has.' }),
   ...paging(operatorCursors),
 });

@@ -47,7 +47,7 @@ export const eventView = view('Event', {
 });
 
 /** The event's fields as delivered, parsed from the text that is sent. */
-export function presentEvent({ body, deliveries }: EventRecord): z.output<typeof eventView> {
+export function presentEvent({ body, deliveries }: EventRecord) {
   return { ...(JSON.parse(body) as z.output<typeof deliveredEvent>), deliveries };
 }
 
@@ -133,11 +133,11 @@ export const deliveryWithAttemptsView = view('DeliveryWithAttempts', {
   }),
 });
 
-export function presentDelivery(record: DeliveryRecord): z.output<typeof deliveryView> {
+export function presentDelivery(record: DeliveryRecord) {
   return { ...fieldsOf(record), last_attempt: record.lastAttempt && present(lastAttempt, record.lastAttempt) };
 }
 
-export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.output<typeof deliveryWithAttemptsView> {
+export function presentDeliveryWithAttempts(record: DeliveryWithAttempts) {
   return {
     ...fieldsOf(record),
     attempts: record.attempts.map(presentAttempt),
@@ -145,11 +145,11 @@ export function presentDeliveryWithAttempts(record: DeliveryWithAttempts): z.out
   };
 }
 
-export function presentAttempt(made: Attempt): z.output<typeof attemptView> {
+export function presentAttempt(made: Attempt) {
   return present(attemptView, { ...made, responseHeaders: made.responseHeaders as KeptHeaders | null });
 }
 
-function fieldsOf(row: DeliveryRow): z.output<typeof delivery> {
+function fieldsOf(row: DeliveryRow) {
   const { data } = JSON.parse(row.event.body) as { data: { status: TransferStatus } };
   return present(delivery, {
     ...row,

@@ -134,7 +134,7 @@ export const endpointHealthView = view('WebhookEndpointHealth', {
   }),
 });
 
-export function presentEndpointHealth(webhookId: string, health: EndpointHealth): z.output<typeof endpointHealthView> {
+export function presentEndpointHealth(webhookId: string, health: EndpointHealth) {
   const { lastSuccessAt, lastFailure, failingSince, pending, succeeded, failed, answerTime } = health;
   return {
     webhookId,
@@ -150,6 +150,6 @@ export function presentEndpointHealth(webhookId: string, health: EndpointHealth)
   };
 }
 
-export function presentEndpoint(endpoint: PublicEndpoint): z.output<typeof endpointView> {
+export function presentEndpoint(endpoint: PublicEndpoint) {
   return present(endpointView, { ...endpoint, webhookId: endpoint.id });
 }

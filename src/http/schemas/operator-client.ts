@@ -81,7 +81,7 @@ export const createdClientView = view('CreatedClient', {
   client_secret: clientSecret,
 });
 
-export function presentOperatorClient(client: ClientWithSecrets): z.output<typeof operatorClientView> {
+export function presentOperatorClient(client: ClientWithSecrets) {
   const secrets = client.secrets.map((secret) => present(secretView, { ...secret, secretId: secret.id }));
   return present(operatorClientView, { ...client, clientId: client.id, secrets });
 }

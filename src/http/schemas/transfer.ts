@@ -86,10 +86,10 @@ export const statusChange = z
         examples: [null],
       }),
   })
-  .refine(({ status, reason_code }) => reason_code === null || takesReasonCode(status), {
-    path: ['reason_code'],
-    ...validationError('not_applicable', `may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`),
-  })
+  .refine(
+    ({ status, reason_code }) => reason_code === null || takesReasonCode(status),
+    validationError('not_applicable', `may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`, 'reason_code'),
+  )
   .register(components, { id: 'StatusChange' });
 
 export const transferStatus = z
@@ -133,7 +133,7 @@ export const operatorTransferWithHistoryView = view('OperatorTransferWithHistory
   client_id: uuid,
 });
 
-export function presentTransfer(transfer: Transfer): z.output<typeof transferView> {
+export function presentTransfer(transfer: Transfer) {
   return present(transferView, {
     ...transfer,
     amount: { value: Number(transfer.amountValue), currency: transfer.amountCurrency },
@@ -142,24 +142,20 @@ export function presentTransfer(transfer: Transfer): z.output<typeof transferVie
   });
 }
 
-export function presentTransferWithHistory(
-  transfer: Transfer & { history: readonly StatusChange[] },
-): z.output<typeof transferWithHistoryView> {
-  return {
-    ...presentTransfer(transfer),
-    status_history: transfer.history.map((change) => present(historyEntry, change)),
-  };
-}
+type WithHistory = Transfer & { history: readonly StatusChange[] };
+
+export const presentTransferWithHistory = (transfer: WithHistory) => ({
+  ...presentTransfer(transfer),
+  status_history: transfer.history.map((change) => present(historyEntry, change)),
+});
 
 /** As its client sees it, and whose it is. */
-export const presentOperatorTransfer = (transfer: Transfer): z.output<typeof operatorTransferView> => ({
+export const presentOperatorTransfer = (transfer: Transfer) => ({
   ...presentTransfer(transfer),
   client_id: transfer.clientId,
 });
 
-export const presentOperatorTransferWithHistory = (
-  transfer: Transfer & { history: readonly StatusChange[] },
-): z.output<typeof operatorTransferWithHistoryView> => ({
+export const presentOperatorTransferWithHistory = (transfer: WithHistory) => ({
   ...presentTransferWithHistory(transfer),
   client_id: transfer.clientId,
 });

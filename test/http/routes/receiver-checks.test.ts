@@ -196,7 +196,7 @@ describe('a check', () => {
         body: receivers.at(-1)?.requests[6]?.body,
       },
     });
-    expect(Object.keys(made.cases[8].request.headers)).toEqual(['Content-Type', 'User-Agent']);
+    expect(Object.keys(made.cases[8].request.headers).sort()).toEqual(['Content-Type', 'User-Agent']);
   });
 
   it('that fails names the mistake, and shows a masked v0 to a reader without webhooks:write', async () => {
@@ -341,12 +341,10 @@ describe('the check of an endpoint', () => {
     await withoutTemporal('unreachable', async () => {
       for (const sent of [{}, headers]) expect(said(await check(webhookId, sent))).toEqual([503, 'unavailable']);
     });
-    for (const [state, why] of [
-      ['starting', /^Temporal is still starting, and checks need it/],
-      ['missing', /^This service runs without Temporal/],
-    ] as const) {
+    for (const state of ['starting', 'missing']) {
       const response = await withoutTemporal(state, () => check(webhookId));
-      expect([...said(response), response.body.detail]).toEqual([503, 'unavailable', expect.stringMatching(why)]);
+      const detail = `Checks need Temporal, which is ${state}.`;
+      expect([...said(response), response.body.detail]).toEqual([503, 'unavailable', detail]);
     }
     expect([await rows(webhookId), await starts(webhookId)]).toEqual([0, 0]);
     const { status } = await check(webhookId, headers);
