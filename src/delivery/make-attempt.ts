@@ -1,4 +1,5 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { LRUCache } from 'lru-cache';
 import { disableEndpoint } from '../endpoints/disable.js';
 import { isFailing } from '../endpoints/health.js';
 import type { EndpointHours } from '../endpoints/hours.js';
@@ -55,29 +56,33 @@ export async function makeAttempt(
   const recorded = await dependencies.recorder.record({ attempt, outcome, endedAt: performance.now() });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
   // After a crash before this point, or a lost reply, the endpoint's next 410 disables it.
-  if (recorded && outcome.responseStatus === 410) await disableOnce(dependencies, attempt, 'gone');
+  if (recorded && outcome.responseStatus === 410) await disableInTurn(dependencies, attempt, 'gone');
   else if (recorded?.status === 'failed' && attempt.trigger !== 'manual')
-    await disableOnce(dependencies, attempt, 'failing');
+    await disableInTurn(dependencies, attempt, 'failing');
   return { outcome, recorded };
 }
 
-/** The disabling in progress of each endpoint, by reason and URL. */
-const disabling = new Map<string, Promise<void>>();
+/** What disables an endpoint, by reason and URL. */
+const disabling = new LRUCache<string, Batcher<LeasedAttempt, undefined>>({ max: 1_000 });
 
 /**
  * Disables an endpoint that responded 410 or is failing, and cancels its pending deliveries. This runs apart from the
- * record, and once for a burst: transactions that each lock their own delivery and then all others would deadlock, and
- * would hold every connection meanwhile. An attempt that is recorded during a check shares it.
+ * record, and one at a time for an endpoint: transactions that each lock their own delivery and then all others would
+ * deadlock, and would hold every connection meanwhile. Attempts that are recorded during one share the next.
  */
-function disableOnce(
+function disableInTurn(
   dependencies: AttemptDependencies,
   attempt: LeasedAttempt,
   reason: 'gone' | 'failing',
-): Promise<void> {
+): Promise<unknown> {
   const key = `${reason} ${attempt.endpointId} ${attempt.url}`;
-  const running = disabling.get(key) ?? disable(dependencies, attempt, reason).finally(() => disabling.delete(key));
-  disabling.set(key, running);
-  return running;
+  const run = async (attempts: readonly LeasedAttempt[]) => {
+    await disable(dependencies, attempt, reason);
+    return attempts.map(() => undefined);
+  };
+  const turns = disabling.get(key) ?? new Batcher({ run, size: Number.POSITIVE_INFINITY, concurrency: 1, gather: 0 });
+  disabling.set(key, turns);
+  return turns.run(attempt);
 }
 
 /** If this call is the one that disables the endpoint, the log and the metrics report it. Never rejects. */

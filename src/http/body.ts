@@ -86,8 +86,10 @@ const EXACT_DIGITS = 16;
  * the service must not take another amount than the client wrote, and every schema refuses NaN.
  */
 function withoutRounding(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (!Number.isSafeInteger(value)) return value;
   const digits = context?.source?.replace(/(\.0+)?(e.*)?$|\D/gi, '') ?? '';
-  return Number.isSafeInteger(value) && digits.length > EXACT_DIGITS ? Number.NaN : value;
+  const isRounded = digits.length > EXACT_DIGITS || (value === 0 && /[1-9]/.test(digits));
+  return isRounded ? Number.NaN : value;
 }
 
 /** Members and array items that a body may have in total; the largest valid request has 28 members. */

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Authority } from '../auth/authority.js';
@@ -26,11 +27,16 @@ export function routeOf(ctx: object): string | undefined {
  * every response.
  */
 export const requestId: AppMiddleware = (ctx, next) => {
-  const given = ctx.get('X-Request-Id');
-  ctx.state.requestId = /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
+  ctx.state.requestId = requestIdOf(ctx.req);
   ctx.set('X-Request-Id', ctx.state.requestId);
   return next();
 };
+
+/** The id that the request has, if it is valid, else a new id. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
+}
 
 /** Two years, as the preload list of browsers asks for (RFC 6797). Other names of the domain stay as they are. */
 const STRICT_TRANSPORT = `max-age=${2 * 365 * 24 * 3_600}`;

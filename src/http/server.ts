@@ -8,7 +8,8 @@ import { ConfigError } from '../platform/config/config-error.js';
 import { newId } from '../platform/ids.js';
 import { guardSockets } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
-import { problemResponse } from './response.js';
+import { requestIdOf } from './middleware.js';
+import { type HttpResponse, problemResponse } from './response.js';
 
 export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
@@ -68,6 +69,11 @@ export async function listen<State, Ctx>(
       // In a later turn of the event loop: other connections are served between two requests of this one.
       if (next) setImmediate(begin, connection, next);
     });
+    const hosts = request.headersDistinct.host?.length ?? 0;
+    if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
+      refuse(response, 400, 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).', config.baseUrl);
+      return;
+    }
     endStalledResponse(response, limits.responseTaken);
     void handle(request, response);
   };
@@ -79,6 +85,8 @@ export async function listen<State, Ctx>(
     requestTimeout: 10_000,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: 2_000,
+    // Node's own refusal is not problem+json.
+    requireHostHeader: false,
   });
   server.maxConnections = limits.connections;
   server.timeout = limits.silence;
@@ -98,7 +106,12 @@ export async function listen<State, Ctx>(
     else if (connection && connection.waiting.length < limits.pipelined) connection.waiting.push([request, response]);
     else request.socket.destroy();
   });
-  server.on('clientError', (error, socket: Socket) => refuseUnreadable(error, socket, config.baseUrl));
+  server.on('clientError', (error, socket: Socket) =>
+    refuseUnreadable(error, socket, connections.get(socket)?.latest, config.baseUrl),
+  );
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    refuse(response, 417, 'The only supported expectation is 100-continue.', config.baseUrl);
+  });
   server.listen({ port: config.port, host: config.host, backlog: BACKLOG });
   await once(server, 'listening');
   // An error such as a lack of file descriptors affects the accepted connection, not the process.
@@ -137,22 +150,49 @@ function endStalledResponse(response: ServerResponse, limit: number): void {
  */
 const BACKLOG = 4_096;
 
+/** Refuses a request before the application sees it, with problem details like every other error. */
+function refuse(response: ServerResponse, status: number, detail: string, baseUrl: string): void {
+  const requestId = requestIdOf(response.req);
+  const { headers, text } = problemOf(status, detail, { baseUrl, requestId, request: response.req });
+  response.writeHead(status, { ...headers, 'X-Request-Id': requestId, Connection: 'close' }).end(text);
+}
+
+/** @param where `request` is undefined where the head of the request could not be read */
+function problemOf(
+  status: number,
+  detail: string,
+  where: { baseUrl: string; requestId: string; request: IncomingMessage | undefined },
+): HttpResponse {
+  const path = where.request?.url?.split('?', 1)[0];
+  return problemResponse(new Refusal('malformed_request', detail), { ...where, path }, { status });
+}
+
 const UNREADABLE: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 };
 
-/** Refuses a message that cannot be read as HTTP, with problem details like every other error. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, baseUrl: string): void {
+/**
+ * Refuses a message that cannot be read as HTTP. The response has a problem body. The application sees the message only
+ * if its head could be read; the problem then has the request's id, which the log has too.
+ * @param latest the latest response of the connection
+ */
+function refuseUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  latest: ServerResponse | undefined,
+  baseUrl: string,
+): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
   const [status, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'The message is not a valid HTTP request.'];
-  const where = { baseUrl, requestId: newId(), path: undefined };
-  const { text } = problemResponse(new Refusal('malformed_request', detail), where, { status });
+  const response = latest?.req.complete ? undefined : latest;
+  const requestId = String(response?.getHeader('X-Request-Id') ?? newId());
+  const { text } = problemOf(status, detail, { baseUrl, requestId, request: response?.req });
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${where.requestId}\r\nConnection: close\r\n\r\n${text}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
   );
 }
 

@@ -77,19 +77,21 @@ export function postgresUrl(port: number, password: Secret, database = POSTGRES_
   return new Secret(`postgresql://${POSTGRES_NAME}:${password.reveal()}@127.0.0.1:${port}/${database}`);
 }
 
-/** The environment of a process that works on the stack. The stack's own secrets replace those of `env`. */
+/** The environment of a process that works on the stack. `env` is its own, whose MASTER_KEY counts if it has one. */
 export function stackEnvironment(
   env: NodeJS.ProcessEnv,
   state: StackState,
   { postgres_password, master_key }: ReturnType<typeof provideSecrets>,
 ): NodeJS.ProcessEnv {
+  const { MASTER_KEY } = readEnvironment(env);
   return {
     ...env,
     ...state.env,
     DATABASE_URL: postgresUrl(Number(state.env.POSTGRES_PORT), new Secret(postgres_password)).reveal(),
     // The embedded Postgres has no pooler in front.
     ...{ DATABASE_DIRECT_URL: '', DATABASE_DIRECT_URL_FILE: '' },
-    ...{ MASTER_KEY: master_key, MASTER_KEY_FILE: '' },
+    MASTER_KEY: MASTER_KEY ? Buffer.from(MASTER_KEY.reveal()).toString('base64') : master_key,
+    MASTER_KEY_FILE: '',
   };
 }
 

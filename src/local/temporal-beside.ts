@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../platform/config/config.js';
 import { migrateTemporal } from '../temporal/namespace.js';
@@ -28,6 +29,13 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
   let child: Child | undefined;
   let failed = false;
 
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+  // Keeps the port until Temporal begins, so that another stack does not choose it, and work on this Temporal.
+  const holder = createServer((socket) => socket.destroy()).on('error', () => {});
+  holder.listen({ port: plan.port, host: '127.0.0.1', exclusive: true }).unref();
+
   const tell = (line: string) => {
     plan.progress(line);
     record({ temporalStart: { failed, line } });
@@ -40,11 +48,12 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
     const { namespace } = temporal;
     for (;;) {
       try {
+        await holder[Symbol.asyncDispose]();
         child ??= await startTemporal({
           ...{ ...plan, signal, command, namespace },
           onStart: (process) => record({ temporal: process }),
         });
-        return await migrateTemporal(temporal);
+        return await Promise.race([migrateTemporal(temporal), stopped]);
       } catch (error) {
         signal.throwIfAborted();
         tell(`${(error as Error).message}; trying again`);
@@ -60,7 +69,7 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
       throw error;
     },
   );
-  ready.catch(() => {});
+  for (const promise of [ready, stopped]) promise.catch(() => {});
   return {
     /** Resolves when Temporal serves. Rejects when it will not, after a line that says why. */
     ready,

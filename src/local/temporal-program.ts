@@ -82,7 +82,7 @@ const DRAFT = 'draft-';
 const removeFolder = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 
 /** Longest download, ms. It may stall. */
-const DOWNLOAD_WITHIN = 600_000;
+const DOWNLOAD_WITHIN = 180_000;
 
 /** Lets the SDK download the program, in a process of its own, since its download cannot be aborted. */
 async function download(search: ProgramSearch, draft: string): Promise<string | undefined> {
@@ -137,11 +137,11 @@ async function runBeside(
   { signal, onStart }: ProgramSearch,
   command: string,
   args: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; timeout?: number },
+  { env, timeout }: { env?: NodeJS.ProcessEnv; timeout?: number },
 ): Promise<string | undefined> {
   signal?.throwIfAborted();
   const child = spawn('nice', ['-n', '19', command, ...args], {
-    ...options,
+    ...(env && { env }),
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -151,6 +151,7 @@ async function runBeside(
   const kill = () => killGroup(pid);
   process.once('exit', kill);
   signal?.addEventListener('abort', kill);
+  const limit = timeout && setTimeout(kill, timeout);
   let last = '';
   try {
     onStart?.(recordProcess(pid));
@@ -162,6 +163,7 @@ async function runBeside(
     kill();
     throw error;
   } finally {
+    clearTimeout(limit);
     process.off('exit', kill);
     signal?.removeEventListener('abort', kill);
   }

@@ -98,7 +98,7 @@ export const PROBLEMS = Object.fromEntries(
   Object.entries(MEANINGS).flatMap(([status, meanings]) =>
     Object.entries<string>(meanings).map(([code, meaning]): [string, Kind] => {
       const title = code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ');
-      const otherStatuses = code === 'malformed_request' ? [408, 431] : [];
+      const otherStatuses = code === 'malformed_request' ? [408, 417, 431] : [];
       return [code, { status: Number(status), otherStatuses, title, meaning }];
     }),
   ),

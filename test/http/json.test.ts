@@ -31,8 +31,8 @@ describe('parseBody', () => {
       ['1.0000000000000000001', Number.NaN],
       ['9007199254740991.4', Number.NaN],
       ['10000000000000000001e-19', Number.NaN],
-      ['9007199254740991.000', 2 ** 53 - 1],
-      ['10000000000000000000e-19', Number.NaN],
+      ['1.00000000000000000', 1],
+      ['1e-400', Number.NaN],
       ['1e400', Number.POSITIVE_INFINITY],
     ] as const) {
       expect([number, read(number)]).toEqual([number, { a: [true, '1.5e1', value] }]);

@@ -3,6 +3,8 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
+import type { State } from '../../src/http/context.js';
+import { requestId } from '../../src/http/middleware.js';
 import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
 import { PROBLEMS } from '../../src/platform/refusal.js';
 import { waitFor } from '../support/wait-for.js';
@@ -110,15 +112,19 @@ describe('a request that never reaches the application', () => {
   }
 
   it.each([
-    ['no request line', 'hello\r\n\r\n', 400],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['no request line', 'hello\r\n\r\n', 400, undefined],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, undefined],
     [
       'a length and chunks',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
       400,
+      undefined,
     ],
-    ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431],
-  ])('gets a problem with a request id: %s', async (_, text, status) => {
+    ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431, undefined],
+    ['two Host headers', 'GET /a%zz?b=c HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, '/a%25zz'],
+    ['no Host header', 'GET /a HTTP/1.1\r\n\r\n', 400, '/a'],
+    ['an unknown expectation', 'GET /a HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417, '/a'],
+  ])('gets a problem with a request id: %s', async (_, text, status, instance) => {
     const problem = await problemOf(text);
     expect(problem).toMatchObject({
       type: `${baseUrl}/docs/guide#malformed_request`,
@@ -126,16 +132,34 @@ describe('a request that never reaches the application', () => {
       code: 'malformed_request',
       request_id: UUID,
     });
+    expect(problem.instance).toBe(instance);
     const { status: usual, otherStatuses } = PROBLEMS.malformed_request;
     expect([usual, ...otherStatuses]).toContain(status);
   });
 
-  it('gets an error from Node for its Host or Expect header', async () => {
-    expect(await exchange('GET /a HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
-    expect(await exchange('GET /a HTTP/1.1\r\nHost: x\r\nExpect: pony\r\nConnection: close\r\n\r\n')).toMatch(
-      /^HTTP\/1.1 417 /,
-    );
+  it('keeps its id', async () => {
+    const id = 'x'.repeat(128);
+    const problem = await problemOf(`GET / HTTP/1.1\r\nX-Request-Id: ${id}\r\n\r\n`);
+    expect(problem.request_id).toBe(id);
   });
+});
+
+it('gives a request with an unreadable body the id that the application uses for it', async () => {
+  const ids: unknown[] = [];
+  const app = new Koa<State>();
+  app.use(requestId);
+  app.use(async (ctx) => {
+    ids.push(ctx.state.requestId);
+    await new Promise(() => {});
+  });
+  const reading = await listen(app, config);
+  const answer = await exchange(
+    'POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\npony\r\n',
+    reading.port,
+  );
+  expect(answer).toContain(`\r\nX-Request-Id: ${ids[0]}\r\n`);
+  expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ instance: '/a', request_id: ids[0] });
+  await reading.close();
 });
 
 describe('a client that holds on to its connection', () => {
