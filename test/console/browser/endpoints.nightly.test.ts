@@ -98,7 +98,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await makeEvent(call);
     await makeEvent(call);
     await page.goto('/console');
-    await page.getByText('Your endpoint needs your attention.').waitFor();
+    await page.getByText('Endpoints that need your attention: 1 of 1').waitFor();
     await fits(visitor);
     await page.getByRole('button', { name: 'Enable and count what it missed' }).click();
     await page.getByRole('heading', { name: 'Not complete: 2 events did not arrive' }).waitFor();
