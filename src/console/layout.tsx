@@ -46,13 +46,9 @@ export interface Shown {
 /** Sends a page in the console's layout. */
 export function show(ctx: AppContext, services: Services, shown: Shown): void {
   const document = <Layout {...shown} path={ctx.path} config={services.config} session={sessionOf(ctx)} />;
-  sendDocument(ctx, services, document, shown.status);
-}
-
-/** Sends a document. The renderer escapes every text and attribute. */
-export function sendDocument(ctx: AppContext, { prefix }: Services, document: VNode, status = 200): void {
-  ctx.body = `<!doctype html>\n${withPrefix(renderToString(document), prefix)}`;
-  ctx.status = status;
+  // The renderer escapes every text and attribute.
+  ctx.body = `<!doctype html>\n${withPrefix(renderToString(document), services.prefix)}`;
+  ctx.status = shown.status ?? 200;
   ctx.type = 'text/html';
 }
 
@@ -128,9 +124,7 @@ function Navigation({ path, session, guide }: { path: string; session: ConsoleSe
   return <Tabs label="Console" tabs={[...tabs, { href: guide, text: 'Guide' }]} here={currentOf(path)?.path} />;
 }
 
-/** The entry whose path is the longest prefix of `path`. `/console` itself is the entry of no other page. */
+/** The entry whose path begins `path`. `/console` itself is the entry of no other page. */
 function currentOf(path: string): Page | undefined {
-  return NAVIGATION.filter(({ path: own }) => path === own || (own !== '/console' && path.startsWith(`${own}/`))).sort(
-    (one, other) => other.path.length - one.path.length,
-  )[0];
+  return NAVIGATION.find(({ path: own }) => path === own || (own !== '/console' && path.startsWith(`${own}/`)));
 }

@@ -9,7 +9,7 @@ import { withDeadline } from '../platform/deadline.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import { ErrorSummary, Refused } from './components/parts.js';
 import { isConsolePath, isLive, type Services, sessionOf } from './guard.js';
-import { CONSOLE_HEADERS, NAVIGATION, redirect, sendDocument, show } from './layout.js';
+import { CONSOLE_HEADERS, NAVIGATION, redirect, show } from './layout.js';
 import { lacksScope, operationsOf, readLimited } from './operations.js';
 import { type Form, type Page, PageError, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
 
@@ -104,39 +104,19 @@ function signedIn(ctx: AppContext, services: Services): ConsoleSession | undefin
   const session = sessionOf(ctx);
   if (session) return session;
   if (isLive(ctx)) throw new PageError(401, 'Signed out', 'The session has ended; sign in again.');
+  const isPage = ctx.method === 'GET';
   const cookieSent = ctx.get('Cookie').includes(`${services.cookie.name}=`);
-  if (ctx.method === 'GET' && !cookieSent && ctx.get('Sec-Fetch-Site') === 'cross-site') {
-    loadAgain(ctx, services);
+  if (isPage && !cookieSent && ctx.get('Sec-Fetch-Site') === 'cross-site') {
+    // A browser that follows a link from another site, such as a chat, withholds a `SameSite=Strict` cookie. It sends the
+    // cookie when a page of this site loads the address again.
+    ctx.set('Refresh', '0');
+    show(ctx, services, { title: 'Transfer Service', content: <p>The page is loaded again.</p> });
     return undefined;
   }
-  const query = new URLSearchParams();
-  if (ctx.method === 'GET' && ctx.path !== '/console') query.set('next', `${ctx.path}${ctx.search}`);
-  if (cookieSent) query.set('state', 'ended');
-  redirect(ctx, services, `/console/sign-in${query.size > 0 ? `?${query}` : ''}`);
-  return undefined;
-}
-
-/**
- * A browser that follows a link from another site, such as a chat, withholds a `SameSite=Strict` cookie. It sends the
- * cookie when a page of this site loads the address again.
- */
-function loadAgain(ctx: AppContext, services: Services): void {
   // Not `ctx.url`: the target of a request may be a whole URL, of any host (RFC 9112 §3.2.2).
-  const address = `${ctx.path}${ctx.search}`;
-  sendDocument(
-    ctx,
-    services,
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <title>Transfer Service</title>
-        <meta http-equiv="refresh" content={`0; url=${services.prefix}${address}`} />
-      </head>
-      <body>
-        <a href={address}>Continue to the console</a>
-      </body>
-    </html>,
-  );
+  const next = new URLSearchParams({ next: `${ctx.path}${ctx.search}` });
+  redirect(ctx, services, isPage && ctx.path !== '/console' ? `/console/sign-in?${next}` : '/console/sign-in');
+  return undefined;
 }
 
 /**

@@ -108,7 +108,7 @@ describe('a session', () => {
     elsewhere.cookie = browser.cookie;
     expect((await elsewhere.get('/console')).status).toBe(200);
     expect((await elsewhere.post('/console/sign-out')).status).toBe(303);
-    expect(await sentTo(browser)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(browser)).toBe('/console/sign-in');
     await other.close();
   });
 
@@ -125,7 +125,7 @@ describe('a session', () => {
     expect((await browser.get('/console', { 'X-Live': '1' })).status).toBe(401);
     browser.cookie ??= (await signIn({}, credentials)).cookie;
     await age((await sessionOf(credentials))!.id, 'last_seen_at', 61);
-    expect(await sentTo(browser, '/console/settings')).toBe('/console/sign-in?next=%2Fconsole%2Fsettings&state=ended');
+    expect(await sentTo(browser, '/console/settings')).toBe('/console/sign-in?next=%2Fconsole%2Fsettings');
     expect(browser.cookie).toBeUndefined();
   });
 
@@ -136,14 +136,14 @@ describe('a session', () => {
     await age(id, 'created_at', 8 * 60 - 1);
     expect(await sentTo(browser)).toBeUndefined();
     await age(id, 'created_at', 8 * 60 + 1);
-    expect(await sentTo(browser)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(browser)).toBe('/console/sign-in');
   });
 
   test('ends with its client', async () => {
     const credentials = await auth.client();
     const browser = await signIn({}, credentials);
     await revokeClient(auth.database, OPERATOR, credentials.client_id);
-    expect(await sentTo(browser)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(browser)).toBe('/console/sign-in');
   });
 
   test('ends with the secret that made it, revoked or expired, and not with another', async () => {
@@ -154,12 +154,12 @@ describe('a session', () => {
     await revokeSecret(auth.database, OPERATOR, credentials.client_id, other);
     expect(await sentTo(browser)).toBeUndefined();
     await revokeSecret(auth.database, OPERATOR, credentials.client_id, secretId!);
-    expect(await sentTo(browser)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(browser)).toBe('/console/sign-in');
 
     const expiring = await auth.client();
     const second = await signIn({}, expiring);
     await rotateSecret(auth.database, OPERATOR, expiring.client_id, { expireOldIn: 0 });
-    expect(await sentTo(second)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(second)).toBe('/console/sign-in');
   });
 
   test('whose secret was revoked is in no list, and displaces no live session', async () => {
@@ -201,7 +201,7 @@ describe('a session', () => {
     await Promise.all(Array.from({ length: 19 }, () => signIn({}, credentials)));
     expect(await auth.database.prisma.consoleSession.count({ where: { clientId: credentials.client_id } })).toBe(20);
     expect(await sentTo(first)).toBeUndefined();
-    expect(await sentTo(second)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(second)).toBe('/console/sign-in');
   });
 
   test('shows the message of a form once', async () => {
@@ -209,7 +209,7 @@ describe('a session', () => {
     const [one, other] = [await signIn({}, credentials), await signIn({}, credentials)];
     const id = (await sessionOf(credentials))!.id;
     expect((await one.post(`/console/sessions/${id}/end`)).headers.get('location')).toBe('/console/settings');
-    expect(await sentTo(other)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(other)).toBe('/console/sign-in');
     expect((await one.get('/console/settings')).text).toContain('The session is ended.');
     expect((await one.get('/console/settings')).text).not.toContain('The session is ended.');
   });
@@ -228,7 +228,7 @@ describe('a viewer', () => {
     expect(refused.text).toContain('<h1>Settings</h1>');
     expect(await sentTo(editor)).toBeUndefined();
     expect((await viewer.post(`/console/sessions/${own}/end`)).status).toBe(303);
-    expect(await sentTo(viewer)).toBe('/console/sign-in?state=ended');
+    expect(await sentTo(viewer)).toBe('/console/sign-in');
   });
 
   test('has only scopes that end in :read', async () => {

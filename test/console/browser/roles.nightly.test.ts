@@ -55,7 +55,7 @@ describeInBrowser('sessions and roles, in a browser', () => {
     await editor.page.getByRole('button', { name: /^End/ }).click();
     await editor.page.getByRole('status').getByText('The session is ended.').waitFor();
     await colleague.page.goto('/console/settings');
-    await colleague.page.getByText('Your session has ended. Sign in again.').waitFor();
+    await colleague.page.getByRole('heading', { name: 'Sign in to the sandbox' }).waitFor();
     await signIn(colleague, credentials);
     expect([...editor.complaints, ...colleague.complaints]).toEqual([]);
     await Promise.all([colleague.close(), editor.close()]);
