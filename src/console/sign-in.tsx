@@ -2,7 +2,6 @@ import Router from '@koa/router';
 import {
   type ConsoleGrant,
   type ConsoleRole,
-  type ConsoleSession,
   readLink,
   signOut,
   startSession,
@@ -12,20 +11,16 @@ import type { AppContext, AppMiddleware, State } from '../http/context.js';
 import { isId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
-import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { Facts, Field, Submit } from './components/parts.js';
 import { Untrusted } from './components/values.js';
 import { isConsolePath, type Services, sessionOf } from './guard.js';
 import { redirect, show } from './layout.js';
 import { PageError } from './page.js';
-import { readForm, shownError } from './run.js';
+import { readForm } from './run.js';
 
 /** The largest body of a sign-in, in bytes: it is read before the client is authenticated. */
 const MAX_SIGN_IN_BYTES = 8 * 1024;
-
-const WRONG = 'The client is unknown or its secret is wrong.';
-const USED = 'The sign-in link is unknown, used or expired. Ask for a new one.';
 
 /** Sign-in with credentials or by a link, and sign-out. */
 export function signInRouter(services: Services): Router<State> {
@@ -34,10 +29,8 @@ export function signInRouter(services: Services): Router<State> {
   const limit = new PostgresLimit('console-sign-ins', LIMITS.signIns);
   /** A live session is not replaced: the person has to sign out first. */
   const signedOut: AppMiddleware = (ctx, next) => {
-    const session = sessionOf(ctx);
-    if (!session) return next();
-    const status = ctx.method === 'POST' ? 409 : 200;
-    return show(ctx, services, { title: 'Signed in', content: <AlreadySignedIn session={session} />, status });
+    if (!sessionOf(ctx)) return next();
+    throw new PageError(409, 'You are signed in', 'To use another client, role or link, sign out first.');
   };
   router.get('/console/sign-in', signedOut, (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
   router.post('/console/sign-in', signedOut, (ctx) => signInWithCredentials(ctx, services, limit));
@@ -47,7 +40,7 @@ export function signInRouter(services: Services): Router<State> {
     const session = sessionOf(ctx);
     if (session) await signOut(services.database, session);
     ctx.set('Set-Cookie', services.cookie.clear());
-    redirect(ctx, services, '/console/sign-in?state=out');
+    redirect(ctx, services, '/console/sign-in');
   });
   return router;
 }
@@ -62,21 +55,12 @@ interface SignInShown {
 /** Shows the form for the client's credentials. The secret is never shown again. */
 function showSignIn(ctx: AppContext, services: Services, shown: SignInShown, status = 200) {
   const { error, clientId = '', role, next } = shown;
-  // The reason for the page; an unknown one is ignored.
-  const state = String(ctx.query.state);
   const content = (
     <section class="sign-in card stack">
       <h1>Sign in to the {services.config.environment}</h1>
-      {Object.hasOwn(STATES, state) && !error && (
-        <p class="banner good" role="status">
-          {STATES[state]}
-        </p>
-      )}
-      <Alert text={error} />
-      {next !== undefined && !Object.hasOwn(STATES, state) && (
-        <p>
-          A link from outside, such as from a chat, needs a new sign-in if your browser sends it without your session.
-          If you are signed in already, <a href={next}>open the page again</a>.
+      {error && (
+        <p class="banner bad" role="alert">
+          {error}
         </p>
       )}
       <form class="stack" method="post" action="/console/sign-in">
@@ -111,20 +95,13 @@ async function signInWithCredentials(ctx: AppContext, services: Services, limit:
   if (isId(clientId)) ctx.state.tokenClient = { clientId: clientId.toLowerCase() };
   const role: ConsoleRole = fields.get('role') === 'viewer' ? 'viewer' : 'editor';
   const next = nextOf(fields.get('next') ?? undefined);
-  // A secret that was typed in the wrong field is not echoed.
-  const typed = { clientId: isId(clientId) ? clientId : '', role, next };
-  try {
-    await failures.check(address);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const { status, headers } = shownError(error);
-    ctx.set({ ...headers });
-    return showSignIn(ctx, services, { ...typed, error: error.message }, status);
-  }
+  await failures.check(address);
   const client = await authority.verifyClient(clientId, secret, address);
   if (!client) {
     await failures.count(address);
-    return showSignIn(ctx, services, { ...typed, error: WRONG }, 401);
+    const error = 'The client is unknown or its secret is wrong.';
+    // A secret that was typed in the wrong field is not echoed.
+    return showSignIn(ctx, services, { error, clientId: isId(clientId) ? clientId : '', role, next }, 401);
   }
   const { secretId, scopes } = client;
   ctx.state.tokenClient = { clientId: client.clientId, secretId };
@@ -139,9 +116,9 @@ async function signInWithCredentials(ctx: AppContext, services: Services, limit:
  * The page of a link. It does not swap the code: a preview of the link in a chat would use it up. The script moves the
  * code from the address into the form.
  */
-async function showLink(ctx: AppContext, services: Services, id = '', status = 200, error?: string): Promise<void> {
+async function showLink(ctx: AppContext, services: Services, id = ''): Promise<void> {
   const link = await readLink(services.database, id);
-  if (!link) throw new PageError(error === undefined ? 404 : status, 'Link not valid', USED);
+  if (!link) throw new PageError(404, 'Link not valid', USED);
   const content = (
     <section class="sign-in card stack">
       <h1>
@@ -149,16 +126,11 @@ async function showLink(ctx: AppContext, services: Services, id = '', status = 2
       </h1>
       <Facts
         of={{
-          Client: (
-            <>
-              <Untrusted text={link.clientName} /> <code>{link.clientId}</code>
-            </>
-          ),
+          Client: <code>{link.clientId}</code>,
           Environment: services.config.environment,
           Role: link.role === 'viewer' ? 'viewer: this session cannot change anything' : 'editor',
         }}
       />
-      <Alert text={error} />
       <form class="stack" method="post" action={`/console/sign-in/${id}`}>
         <Field {...FIELD} label="Code: the part of the link after #" name="code" />
         <Submit>Sign in</Submit>
@@ -166,8 +138,10 @@ async function showLink(ctx: AppContext, services: Services, id = '', status = 2
       <p class="muted">The link works once, within 5 minutes of its creation.</p>
     </section>
   );
-  show(ctx, services, { title: 'Sign in', content, status, clientName: link.clientName });
+  show(ctx, services, { title: 'Sign in', content, clientName: link.clientName });
 }
+
+const USED = 'The link is unknown, used or expired, or the code is wrong. Ask for a new link.';
 
 async function signInByLink(ctx: AppContext, services: Services, limit: PostgresLimit, id = ''): Promise<void> {
   const { failures, database } = services;
@@ -178,7 +152,7 @@ async function signInByLink(ctx: AppContext, services: Services, limit: Postgres
   const swapped = await swapCode(database, { id, code, address }, (tx, signer) => limit.consume(tx, signer));
   if (!swapped) {
     await failures.count(address);
-    return showLink(ctx, services, id, 401, 'The code does not belong to this link.');
+    throw new PageError(401, 'Link not valid', USED);
   }
   ctx.state.tokenClient = { clientId: swapped.session.clientId };
   ctx.set('Set-Cookie', services.cookie.set(swapped.token));
@@ -195,38 +169,3 @@ function nextOf(next: unknown): string | undefined {
 }
 
 const FIELD = { required: true, class: 'mono' } as const;
-
-const STATES: Readonly<Record<string, string>> = {
-  out: 'You are signed out.',
-  ended: 'Your session has ended. Sign in again.',
-};
-
-function AlreadySignedIn({ session }: { session: ConsoleSession }) {
-  return (
-    <section class="sign-in card stack">
-      <h1>You are signed in</h1>
-      <p>
-        This browser has a session of{' '}
-        <strong>
-          <Untrusted text={session.clientName} />
-        </strong>{' '}
-        ({session.role}). To use another client or role, sign out first. A sign-in link stays valid meanwhile.
-      </p>
-      <form method="post" action="/console/sign-out">
-        <button type="submit">Sign out</button>
-      </form>
-      <p>
-        <a href="/console">Continue this session</a>
-      </p>
-    </section>
-  );
-}
-
-function Alert({ text }: { text: string | undefined }) {
-  if (!text) return null;
-  return (
-    <p class="banner bad" role="alert">
-      {text}
-    </p>
-  );
-}

@@ -23,7 +23,7 @@ describeInBrowser('signing in, in a browser', () => {
     expect(await page.title()).toBe('Overview · Acme · sandbox');
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('You are signed out.').waitFor();
+    await page.getByRole('heading', { name: 'Sign in to the sandbox' }).waitFor();
     await page.goto('/console');
     expect(new URL(page.url()).pathname).toBe('/console/sign-in');
     expect(visitor.complaints).toEqual([]);
