@@ -11,8 +11,7 @@ const DEMO = 'demo';
 type Stops = (() => Promise<unknown>)[];
 
 /**
- * Shows the main functions of the service over HTTP, first those that need no Temporal. Adds to `stops` what ends the
- * service and each receiver.
+ * Shows the main functions of the service over HTTP. Adds to `stops` what ends the service and each receiver.
  * @param isOnce whether a service that the demo has started ends with the demo
  */
 async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
@@ -24,7 +23,7 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   chapter('A client gets a token and registers an endpoint');
   await removeEarlierEndpoints(client);
   const good = await startDemoReceiver(0, stops);
-  const first = await register(client, good);
+  await register(client, good);
 
   chapter('The client creates a transfer; every status change arrives as a signed webhook');
   const transfer = await client.transfers.create({
@@ -45,21 +44,10 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
     say('console', (await client.consoleSessions.create({ role: 'editor' })).url);
   }
 
-  chapter('As soon as Temporal is up: its UI shows each event, here the retry that waits on a durable timer');
-  if (!(await untilTemporal(sandbox.base_url))) return say('', 'there is no Temporal');
+  chapter("Temporal's UI, as soon as Temporal is up: here the event whose retry waits on a durable timer");
   const workflows = `${sandbox.temporal_ui_url}/namespaces/${sandbox.temporal_namespace}/workflows`;
   say('Temporal', workflows);
   say('watch it', `${workflows}/${eventId}`);
-  await showCheck(client, first);
-}
-
-/** Waits for the service's Temporal, which may still be built. @returns false if there will be none */
-async function untilTemporal(baseUrl: string): Promise<boolean> {
-  for (; ; await sleep(1_000)) {
-    const { checks } = (await (await fetch(`${baseUrl}/readyz`)).json()) as { checks?: { temporal: string } };
-    if (checks?.temporal === 'ok') return true;
-    if (checks?.temporal === 'missing') return false;
-  }
 }
 
 /** Deletes the endpoints of an earlier demo, whose receivers no longer run. */
@@ -117,21 +105,6 @@ async function showLadder(client: TransferServiceClient, eventId: string, webhoo
     say(`attempt ${number}`, `${red(String(response_status))}  ${next}`);
   }
   say('attempt 3', `at ${next_attempt_at} (5m, then 30m, 2h, 6h and 24h)`);
-}
-
-/** Checks the receiver as an integrator does before going live, and shows the report. */
-async function showCheck({ webhookEndpoints }: TransferServiceClient, webhookId: string): Promise<void> {
-  chapter('Before going live: the sandbox checks the receiver with nine requests, genuine and forged');
-  const { id } = await webhookEndpoints.check(webhookId);
-  const { status, cases } = await readUntil('the end of the check', async () => {
-    const check = await webhookEndpoints.getCheck(webhookId, id);
-    return check.status === 'running' ? undefined : check;
-  });
-  for (const { name, expected, response_status, passed, hint } of cases) {
-    const verdict = passed ? green('right') : red(`WRONG: ${hint}`);
-    say('', `${name.padEnd(18)} ${String(response_status).padEnd(4)} expected ${expected.padEnd(7)} ${verdict}`);
-  }
-  say('the check', status === 'passed' ? green('passed') : red(status));
 }
 
 const red = (text: string) => styleText('red', text);

@@ -37,7 +37,7 @@ function nothingRuns(): boolean {
   return postgres !== undefined && !isRunning(postgres) && !(temporal && isRunning(temporal));
 }
 
-test('the demo delivers verified webhooks, shows a sleeping delivery, checks its receiver, and with --once stops every process', async () => {
+test('the demo delivers verified webhooks, shows a sleeping delivery, and with --once stops every process', async () => {
   const demo = spawn(process.execPath, ['dist/src/local/demo.js', '--once'], { env: environment() });
   const [stdout, stderr] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'close')]);
   expect({ code: demo.exitCode, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('"level"') });
@@ -45,8 +45,6 @@ test('the demo delivers verified webhooks, shows a sleeping delivery, checks its
   expect(stdout).not.toContain('BAD SIGNATURE');
   expect(stdout).toMatch(/attempt 2 +500 .*\n +attempt 3 +at 20\d\d-.*Z \(5m/);
   expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n/);
-  expect(stdout.match(/ expected (2xx|refused) +right\n/g)).toHaveLength(9);
-  expect(stdout).toMatch(/the check +passed\n/);
   // The service ends with the demo, so a link into its console would be dead.
   expect(stdout).not.toContain('/console/sign-in/');
   expect(nothingRuns()).toBe(true);
