@@ -75,12 +75,11 @@ const SETTINGS: Readonly<Record<RuntimeRole, string>> = {
 
 /** The roles that have a name. @throws Error of one line: a name stands for two of them */
 export function namedRoles(names: RoleNames): [RuntimeRole, string][] {
-  const named = RUNTIME_ROLES.flatMap((role) => (names[role] === undefined ? [] : [[role, names[role]] as const]));
-  for (const [role, name] of named) {
-    const [first] = named.find(([, other]) => other === name) ?? [role];
-    if (first !== role) throw new Error(`${SETTINGS[role]}: is the role of ${SETTINGS[first]}; give a role of its own`);
+  const named = RUNTIME_ROLES.flatMap((role): [RuntimeRole, string][] => (names[role] ? [[role, names[role]]] : []));
+  if (new Set(named.map(([, name]) => name)).size < named.length) {
+    throw new Error(`give ${named.map(([role]) => SETTINGS[role]).join(', ')} a role each`);
   }
-  return named.map(([role, name]) => [role, name]);
+  return named;
 }
 
 /**
@@ -89,19 +88,14 @@ export function namedRoles(names: RoleNames): [RuntimeRole, string][] {
  * @throws Error of one line
  */
 export async function checkRuntimeRole(client: pg.Client, role: RuntimeRole, name: string): Promise<void> {
-  const { rows } = await client.query<{ superuser: boolean; member: boolean }>(
-    `select rolsuper as superuser, pg_has_role(oid, current_user, 'member') as member from pg_roles where rolname = $1`,
+  const { rowCount } = await client.query(
+    `select from pg_roles where rolname = $1 and not rolsuper and not pg_has_role(oid, current_user, 'member')`,
     [name],
   );
-  const [found] = rows;
-  const fault = !found
-    ? 'does not exist; make it with deploy/postgres/roles.sql'
-    : found.superuser
-      ? 'is a superuser, which may do anything; name a role without that attribute'
-      : found.member
-        ? 'is the role that migrates, or a member of it; let another role migrate'
-        : undefined;
-  if (fault) throw new Error(`${SETTINGS[role]}: the role ${name} ${fault}`);
+  if (rowCount === 1) return;
+  throw new Error(
+    `${SETTINGS[role]}: ${name} must exist, and be neither a superuser nor a member of the role that migrates; make it with deploy/postgres/roles.sql`,
+  );
 }
 
 /**
