@@ -33,12 +33,15 @@ function parsed<T>(parse: (text: string) => T | undefined, hint: string | ((text
   });
 }
 
-const wholeNumber = (min: number, max: number, hint: string) =>
-  z.coerce.number({ error: hint }).int(hint).min(min, hint).max(max, hint);
+const number = (min: number, max: number, hint: string) =>
+  z.coerce.number({ error: hint }).min(min, hint).max(max, hint);
 
-const count = (min: number, max: number) => wholeNumber(min, max, `give a whole number from ${min} to ${max}`);
+const count = (min: number, max: number) => {
+  const hint = `give a whole number from ${min} to ${max}`;
+  return number(min, max, hint).int(hint);
+};
 
-const port = wholeNumber(0, 65_535, 'give a whole number from 0 to 65535 (0 picks a free port)');
+const port = count(0, 65_535);
 
 /** ms */
 const SECOND = 1_000;
@@ -65,7 +68,10 @@ const delays = parsed<readonly number[]>(
   `give 1 to 50 durations of at most ${formatDuration(LONGEST)}, such as 0s,5m,30m,2h,6h,24h`,
 );
 
-const flag = z.enum(['true', 'false'], { error: 'give true or false' }).transform((text) => text === 'true');
+const oneOf = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, { error: `give ${values.join(' or ')}` });
+
+const flag = oneOf(['true', 'false']).transform((text) => text === 'true');
 
 /** The items of a text that separates them by commas. */
 const list = (text: string) =>
@@ -130,19 +136,15 @@ const origin = z.string().refine((text) => {
   return text === spelling && /^https?:/.test(text) && !text.endsWith('/');
 }, 'give an absolute http(s) URL in lower case with no trailing slash, such as https://api.example.com');
 
-const collector = z
-  .string()
-  .refine(
-    (text) => /^https?:\/\//.test(text) && URL.canParse(text),
-    'give an http(s) URL, such as http://localhost:4318',
-  );
+const collector = parsed(
+  (text) => (/^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
+  'give an http(s) URL, such as http://localhost:4318',
+);
 
-const hostAndPort = z
-  .string()
-  .refine(
-    (text) => /^([^\s:/]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/.test(text) && URL.canParse(`http://${text}`),
-    'give host:port, such as temporal.internal:7233',
-  );
+const hostAndPort = parsed(
+  (text) => (/^([^\s:/]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/.test(text) && URL.canParse(`http://${text}`) ? text : undefined),
+  'give host:port, such as temporal.internal:7233',
+);
 
 /** The events that get a workflow: every event, or only events with a delivery that sleeps or has failed. */
 export const WORKFLOW_MODES = ['every-event', 'retries-only'] as const;
@@ -161,7 +163,7 @@ const SAMPLERS = [
 /** Every environment variable, by topic. `npm run tables` makes docs/configuration.md from this. */
 export const settings = {
   ENVIRONMENT: setting(
-    z.enum(['sandbox', 'production'], { error: 'give sandbox or production' }),
+    oneOf(['sandbox', 'production']),
     '`sandbox` or `production`. Required with `DATABASE_URL`; the embedded stack is `sandbox`.',
   ),
 
@@ -254,7 +256,7 @@ export const settings = {
     '5d',
   ),
   WORKFLOWS: setting(
-    z.enum(WORKFLOW_MODES, { error: `give ${WORKFLOW_MODES.join(' or ')}` }),
+    oneOf(WORKFLOW_MODES),
     'Which events get a workflow: `every-event`, or `retries-only` for events with a delivery that sleeps or has failed.',
     'every-event',
   ),
@@ -336,21 +338,16 @@ export const settings = {
     'The same with the full path, such as http://localhost:4318/v1/traces.',
   ),
   OTEL_TRACES_SAMPLER: setting(
-    z.enum(SAMPLERS, { error: `give ${SAMPLERS.join(', ')}` }),
+    oneOf(SAMPLERS),
     'Trace sampler. `parentbased_traceidratio` keeps a share of the traces.',
     'parentbased_always_on',
   ),
   OTEL_TRACES_SAMPLER_ARG: setting(
-    z.coerce
-      .number({ error: 'give a share from 0 to 1' })
-      .min(0, 'give a share from 0 to 1')
-      .max(1, 'give a share from 0 to 1'),
+    number(0, 1, 'give a share from 0 to 1'),
     'Share that `parentbased_traceidratio` keeps, from 0 to 1.',
   ),
   LOG_LEVEL: setting(
-    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
-      error: 'give trace, debug, info, warn, error or silent',
-    }),
+    oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     'Lowest level that is logged (JSON lines on standard error).',
     'info',
   ),
