@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { killGroup, recordProcess, type StartPlan } from './child.js';
 import { releaseLock, tryLock } from './stack-state.js';
 
@@ -84,28 +82,20 @@ const removeFolder = (path: string) => rmSync(path, { recursive: true, force: tr
 /** Longest download, ms. It may stall. */
 const DOWNLOAD_WITHIN = 180_000;
 
-/** Lets the SDK download the program, in a process of its own, since its download cannot be aborted. */
+/**
+ * Lets the SDK's package for tests download the program, in a process of its own, since its download cannot be aborted.
+ * The container image does not have the package.
+ */
 async function download(search: ProgramSearch, draft: string): Promise<string | undefined> {
-  const testing = findTesting();
-  if (!testing) return undefined;
   const script = `
-    import testing from ${JSON.stringify(testing)};
+    import testing from '@temporalio/testing';
     const executable = { type: 'cached-download', downloadDir: ${JSON.stringify(draft)} };
     await (await testing.TestWorkflowEnvironment.createLocal({ server: { executable } })).teardown();`;
   search.progress("downloading Temporal's server, once");
   const args = ['--input-type=module', '--eval', script];
-  const fault = await runBeside(search, process.execPath, args, { timeout: DOWNLOAD_WITHIN });
+  const fault = await runBeside(search, process.execPath, args, { cwd: import.meta.dirname, timeout: DOWNLOAD_WITHIN });
   const files = readdirSync(draft).map((name) => join(draft, name));
   return fault === undefined ? files.find(isProgram) : undefined;
-}
-
-/** The URL of the SDK's package that downloads. The container image does not have it. */
-function findTesting(): string | undefined {
-  try {
-    return pathToFileURL(createRequire(import.meta.url).resolve('@temporalio/testing')).href;
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -137,11 +127,11 @@ async function runBeside(
   { signal, onStart }: ProgramSearch,
   command: string,
   args: readonly string[],
-  { env, timeout }: { env?: NodeJS.ProcessEnv; timeout?: number },
+  { timeout, ...options }: SpawnOptions,
 ): Promise<string | undefined> {
   signal?.throwIfAborted();
   const child = spawn('nice', ['-n', '19', command, ...args], {
-    ...(env && { env }),
+    ...options,
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
