@@ -25,12 +25,6 @@ export async function embeddedTemporalStart() {
   return readState(readEnvironment(process.env).LOCAL_DIR)?.temporalStart;
 }
 
-/** For a command that needs Temporal. @throws Error of one line if the embedded stack's is still starting, or missing */
-export async function requireTemporalStarted(): Promise<void> {
-  const start = await embeddedTemporalStart();
-  if (start) throw new Error(start.failed ? start.line : `Temporal is still starting: ${start.line}`);
-}
-
 /** @throws ConfigError if a setting that a command needs is not set */
 function required<T>(name: string, value: T | undefined, hint: string): T {
   if (value === undefined) throw new ConfigError([`${name}: is not set; ${hint}`]);

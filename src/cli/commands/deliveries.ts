@@ -13,7 +13,7 @@ import { getDeliveryWithAttempts, listAttempts, listDeliveries } from '../../rep
 import { type Command, idOf, parseSince, textOf, wholeNumber } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { waitFor } from '../terminal.js';
-import { masterKeysOf, onDatabase, requireTemporalStarted } from '../with-database.js';
+import { masterKeysOf, onDatabase } from '../with-database.js';
 
 const OF_ATTEMPT = [
   'number',
@@ -131,7 +131,6 @@ function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
 const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
-  await requireTemporalStarted();
   const { findLostEvents } = await import('../../delivery/lost-events.js');
   return { json: await findLostEvents(database, environment, since) };
 });

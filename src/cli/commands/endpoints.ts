@@ -21,7 +21,7 @@ import { readStatement } from '../../reports/statement.js';
 import { type Command, idOf, type Limit, limitOf, limitWithin, parseSince } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { canAsk, confirm, waitFor } from '../terminal.js';
-import { onDatabase, requireTemporalStarted } from '../with-database.js';
+import { onDatabase } from '../with-database.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */
 export function declare(endpoints: Command): void {
@@ -166,7 +166,6 @@ const check = onDatabase(async ({ database, environment, actor }, endpointId: st
   if (environment.ENVIRONMENT !== 'sandbox') {
     throw new Error('checks run in the sandbox only; ENVIRONMENT is not sandbox');
   }
-  await requireTemporalStarted();
   // A check is for a person who waits for its report: without Temporal it would not start.
   const { withTemporal } = await import('../../temporal/connection.js');
   if (environment.TEMPORAL_ADDRESS) await withTemporal(environment, async () => {});

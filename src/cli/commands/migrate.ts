@@ -1,7 +1,7 @@
 import { temporalAt } from '../../platform/config/config.js';
 import { migrate } from '../../platform/database/migrate.js';
 import type { Command } from '../command.js';
-import { onDatabase, requireTemporalStarted } from '../with-database.js';
+import { onDatabase } from '../with-database.js';
 
 /** `migrate` */
 export function declare(command: Command): void {
@@ -13,7 +13,6 @@ const migrateAll = onDatabase(async ({ url, environment }, { databaseOnly }: { d
   const { applied } = await migrate(url, { runtime, api, worker });
   const address = databaseOnly ? undefined : environment.TEMPORAL_ADDRESS;
   if (!address) return { json: { applied, temporal: [] } };
-  await requireTemporalStarted();
   // Temporal's SDK takes longer to load than the rest, and it is not needed without an address.
   const { migrateTemporal } = await import('../../temporal/namespace.js');
   return { json: { applied, temporal: await migrateTemporal(temporalAt(address, environment)) } };
