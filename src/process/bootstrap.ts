@@ -3,7 +3,7 @@ import { type Config, loadConfig } from '../platform/config/config.js';
 import { unknownSettings } from '../platform/config/environment.js';
 import { type Database, limitsWithin, openDatabase } from '../platform/database/database.js';
 import { MasterKeys } from '../platform/database/encryption.js';
-import { readRoleRights } from '../platform/database/roles.js';
+import { findRoleFault } from '../platform/database/roles.js';
 import { freePort } from '../platform/free-port.js';
 import { createLog, type Log } from '../platform/telemetry/log.js';
 import { createMetrics, type Metrics } from '../platform/telemetry/metrics.js';
@@ -59,19 +59,15 @@ async function bootstrap(env: NodeJS.ProcessEnv, role: string, signalled: Promis
   // The variable of libpq, which `pg` reads too: every connection of the process says whose it is in pg_stat_activity.
   process.env.PGAPPNAME ??= `transfer-service ${role}`;
   const database = connectDatabase(config, log, metrics, role);
-  if (config.environment === 'production') void warnOfRole(database, log);
+  if (config.environment === 'production') {
+    // Postgres may be unreachable at the start.
+    findRoleFault(database).then(
+      (fault) => fault && log.warn(fault),
+      () => {},
+    );
+  }
   const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   return { config, log, database, masterKeys, metrics, stopTracing, signalled };
-}
-
-/** Postgres may be unreachable at the start. `doctor` looks at the role's rights too. */
-async function warnOfRole(database: Database, log: Log): Promise<void> {
-  const rights = await readRoleRights(database).catch(() => undefined);
-  if (rights === undefined || rights.excess.length === 0) return;
-  log.warn(
-    rights,
-    'the role in DATABASE_URL may do more than a running service needs; use one that `migrate` grants its rights (DATABASE_RUNTIME_ROLE)',
-  );
 }
 
 /**

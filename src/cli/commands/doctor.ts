@@ -7,7 +7,7 @@ import { unknownSettings } from '../../platform/config/environment.js';
 import { type Database, openDatabase, rowOf } from '../../platform/database/database.js';
 import { MasterKeys } from '../../platform/database/encryption.js';
 import { encodingFault, pendingMigrations } from '../../platform/database/migrate.js';
-import { type RoleRights, readRoleRights } from '../../platform/database/roles.js';
+import { findRoleFault } from '../../platform/database/roles.js';
 import { VALUE_SETTINGS } from '../../platform/database/server-settings.js';
 import { type Finding, finding } from '../../platform/finding.js';
 import { cautionsOf, nodeFault } from '../../process/cautions.js';
@@ -124,7 +124,9 @@ async function postgresFindings(config: Config, database: Database): Promise<Fin
       'Postgres acknowledges a commit when it is on disk',
       off.length > 0 && `${off.join(', ')}: off, so a crash of Postgres loses acknowledged requests; set on`,
     ),
-    ...(config.environment === 'production' ? [roleFinding(await readRoleRights(database))] : []),
+    ...(config.environment === 'production'
+      ? [caution('database role', GOOD_ROLE, await findRoleFault(database))]
+      : []),
     ...(lacked.length > 0 ? [warning('settings of Postgres', `connections lack ${lacked.join(', ')}${POOLED}`)] : []),
     finding(
       'migrations',
@@ -139,14 +141,7 @@ async function postgresFindings(config: Config, database: Database): Promise<Fin
 const READ_ONLY =
   'is read-only, perhaps a standby: let DATABASE_URL lead to the primary, or reset default_transaction_read_only';
 const POOLED = ': a transaction pooler passes no settings on; set them for the role (deploy/postgres/roles.sql)';
-
-const roleFinding = ({ role, excess }: RoleRights): Finding =>
-  caution(
-    'database role',
-    `${role} has the rights of a running service, and no more`,
-    excess.length > 0 &&
-      `${role} ${excess.join(', ')}; run the service as a role that \`migrate\` has granted its rights (DATABASE_RUNTIME_ROLE)`,
-  );
+const GOOD_ROLE = 'it has the rights of a running service, and no more';
 
 async function masterKeyFinding({ masterKey, masterKeyPrevious }: Config, database: Database): Promise<Finding> {
   const check = 'master key';

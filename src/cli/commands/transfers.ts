@@ -1,11 +1,7 @@
 import { Argument, Option } from 'commander';
 import { showClient } from '../../auth/clients.js';
 import { notifyHandover } from '../../delivery/notifications.js';
-import {
-  presentOperatorTransfer,
-  presentOperatorTransferWithHistory,
-  presentTransfer,
-} from '../../http/schemas/transfer.js';
+import { presentOperatorTransfer, presentOperatorTransferWithHistory } from '../../http/schemas/transfer.js';
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
@@ -84,7 +80,7 @@ const setStatus = onDatabase(
     const handover = notifyHandover(database, environment.DELIVERY_RETRY_DELAYS);
     const transfer = await changeStatus(database, handover, { transferId, by: { actor }, to, reason, reasonCode });
     await handover.flush();
-    const { id, status, reason_code, updated_at } = presentTransfer(transfer);
-    return { json: { id, client_id: transfer.clientId, status, reason_code, updated_at } };
+    const { id, client_id, status, reason_code, updated_at } = presentOperatorTransfer(transfer);
+    return { json: { id, client_id, status, reason_code, updated_at } };
   },
 );

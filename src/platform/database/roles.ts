@@ -123,13 +123,6 @@ export async function grantToRuntimeRole(client: pg.Client, role: RuntimeRole, n
   );
 }
 
-/** What a role may do beyond the rights of a running service. */
-export interface RoleRights {
-  role: string;
-  /** A line for each right that should be missing, such as `owns the tables`. */
-  excess: string[];
-}
-
 /** @throws Error of one line unless the role that `db` connects as owns the tables */
 export async function requireOwner(db: Pick<Handle, 'query'>): Promise<void> {
   const { role, owner } = await readRights(db);
@@ -137,8 +130,8 @@ export async function requireOwner(db: Pick<Handle, 'query'>): Promise<void> {
     throw new Error(`DATABASE_URL: the role ${role} may not do this; give the URL of the owner of the tables`);
 }
 
-/** The rights of the role that `db` connects as. */
-export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRights> {
+/** What the role that `db` connects as may do beyond the rights of a running service. */
+export async function findRoleFault(db: Pick<Handle, 'query'>): Promise<string | false> {
   const row = await readRights(db);
   const excess = [
     ...(row.superuser ? ['is a superuser'] : []),
@@ -146,7 +139,8 @@ export async function readRoleRights(db: Pick<Handle, 'query'>): Promise<RoleRig
     ...(row.creates ? ['may make tables'] : []),
     ...(row.records ? ['may remove or change audit entries, transfers and their history'] : []),
   ];
-  return { role: row.role, excess };
+  const remedy = 'run the service as a role that `migrate` has granted its rights (DATABASE_RUNTIME_ROLE)';
+  return excess.length > 0 && `the role ${row.role} ${excess.join(', ')}; ${remedy}`;
 }
 
 interface Rights extends Record<'superuser' | 'owner' | 'creates' | 'records', boolean> {
