@@ -19,11 +19,7 @@ export function declare(clients: Command): void {
     .description('create a client and print its credentials; they are shown only once')
     .requiredOption('--name <name>', 'a display name of 1 to 255 characters', textOf({ min: 1, max: 255 }))
     .option('--scope <scopes>', `separated by spaces, from: ${SCOPES.join(' ')} (default: the first four)`, parseScopes)
-    .option(
-      '--allow <cidr>',
-      'a network that the client may call from; may be repeated (default: any network)',
-      parseNetworks,
-    )
+    .option('--allow <cidr>', 'a network that may call; may be repeated (default: any network)', parseNetworks)
     .does(create);
 
   clients
@@ -39,22 +35,15 @@ export function declare(clients: Command): void {
   clients
     .command('rotate-secret <client_id>')
     .description('add a secret and print it once; the old one stays valid, and a client has two at most')
-    .option(
-      '--expire-old <duration>',
-      'expire the old secrets after this time, such as 24h (default: never)',
-      parseTime,
-    )
+    .option('--expire-old <duration>', 'expire the old secrets after this time (default: never)', parseTime)
     .option('--revoke <secret_id>', 'revoke this secret now; required where the client already has two')
     .does(rotateSecret);
 
-  clients
-    .command('revoke <client_id>')
-    .description('revoke a client and its tokens; effective within 5 s')
-    .does(revoke);
+  clients.command('revoke <client_id>').description('revoke a client and its tokens within 5 s').does(revoke);
 
   clients
     .command('revoke-secret <client_id> <secret_id>')
-    .description('revoke a secret and the tokens issued with it; effective within 5 s')
+    .description('revoke a secret and the tokens issued with it within 5 s')
     .does(revokeSecret);
 
   clients
@@ -66,16 +55,8 @@ export function declare(clients: Command): void {
   clients
     .command('set-limits <client_id>')
     .description('set limits of a client; default: the value of the deployment')
-    .option(
-      '--rate <n>',
-      `requests a second, ${RATE_LIMITS.min} to ${RATE_LIMITS.max}, or default`,
-      limitWithin(RATE_LIMITS),
-    )
-    .option(
-      '--endpoints <n>',
-      `webhook endpoints, ${ENDPOINT_LIMITS.min} to ${ENDPOINT_LIMITS.max}, or default`,
-      limitWithin(ENDPOINT_LIMITS),
-    )
+    .option('--rate <n>', 'requests a second, or default', limitWithin(RATE_LIMITS))
+    .option('--endpoints <n>', 'webhook endpoints, or default', limitWithin(ENDPOINT_LIMITS))
     .does(setLimits);
 
   clients
@@ -93,15 +74,14 @@ export function declare(clients: Command): void {
 
 function parseScopes(text: string): string[] {
   const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '');
-  const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope));
-  if (unknown !== undefined || scopes.length === 0)
-    throw new InvalidArgumentError(`The scopes are ${SCOPES.join(' ')}.`);
+  const areKnown = scopes.every((scope) => (SCOPES as readonly string[]).includes(scope));
+  if (scopes.length === 0 || !areKnown) throw new InvalidArgumentError(`The scopes are ${SCOPES.join(' ')}.`);
   return scopes;
 }
 
-function parseNetworks(text: string, before: string[] | undefined): string[] {
+function parseNetworks(text: string, before: string[] = []): string[] {
   if (!isNetwork(text)) throw new InvalidArgumentError('Give a CIDR such as 203.0.113.0/24 or 2001:db8::/32.');
-  return [...(before ?? []), text];
+  return [...before, text];
 }
 
 type NewClientOptions = { name: string; scope?: string[]; allow?: string[] };

@@ -72,7 +72,7 @@ export function declare(deliveries: Command): void {
     .description('list events that Temporal has and the database does not: they were lost when Postgres was restored')
     .requiredOption(
       '--since <time>',
-      'the time that Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
+      'the time Postgres was restored to: 2h (ago), or 2026-11-21T10:00:00Z',
       parseSince,
     )
     .does(lost, ['event_id', 'client_id', 'transfer_id', 'type', 'started_at']);

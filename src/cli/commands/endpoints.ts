@@ -55,19 +55,12 @@ export function declare(endpoints: Command): void {
   ofOne('recover')
     .requiredOption('--since <time>', 'start of the range: 24h (ago), or 2026-11-21T10:00:00Z', parseSince)
     .option('--until <time>', 'end of the range, exclusive; default: now', parseSince)
-    .option(
-      '--include-missing',
-      `also deliver events that have no delivery for this endpoint; limits the range to ${MAX_WINDOW_DAYS} days`,
-    )
+    .option('--include-missing', `also deliver events without a delivery here, of at most ${MAX_WINDOW_DAYS} days`)
     .description('send the failed and cancelled deliveries of a range again, at 20 a second')
     .does(recover);
 
   ofOne('statement')
-    .option(
-      '--since <time>',
-      'start of the window: 24h (ago), or 2026-11-21T10:00:00Z; default: 24h, or the registration if that is later',
-      parseSince,
-    )
+    .option('--since <time>', 'start of the window; default: 24h (ago), but not before the registration', parseSince)
     .option('--until <time>', 'end of the window, exclusive; default: now', parseSince)
     .description(`count the events of a window of up to ${MAX_WINDOW_DAYS} days by outcome`)
     .does(statement, { disabled_periods: ['from', 'to', 'reason'] });
