@@ -31,17 +31,14 @@ export async function disableEndpoint(
 /** Pending deliveries that are counted before an endpoint is disabled. */
 export const COUNTED_TO_CANCEL = 10_000;
 
-/** Counts the pending deliveries of an endpoint, which disabling it cancels, up to `COUNTED_TO_CANCEL`. */
-export async function countPending(db: Handle, endpointId: string): Promise<number> {
+/** `12 pending deliveries`, which disabling the endpoint cancels, for a person who decides about it. */
+export async function pendingText(db: Handle, endpointId: string): Promise<string> {
   const pending = { endpoint: '$1::uuid', status: `'pending'`, limit: COUNTED_TO_CANCEL };
-  const count = `select count(*)::int as count from (${newestDeliveries('', pending)}) p`;
-  return (await rowOf<{ count: number }>(db, count, [endpointId])).count;
-}
-
-/** `12 pending deliveries`, for a person who decides whether they are cancelled. @param count as `countPending` reads it */
-export function pendingText(count: number): string {
-  if (count >= COUNTED_TO_CANCEL) return `${COUNTED_TO_CANCEL.toLocaleString('en')} or more pending deliveries`;
-  return count === 1 ? '1 pending delivery' : `${count === 0 ? 'No' : count.toLocaleString('en')} pending deliveries`;
+  const statement = `select count(*)::int as count from (${newestDeliveries('', pending)}) p`;
+  const { count } = await rowOf<{ count: number }>(db, statement, [endpointId]);
+  if (count === 1) return '1 pending delivery';
+  const more = count === COUNTED_TO_CANCEL ? ' or more' : '';
+  return `${count === 0 ? 'No' : count.toLocaleString('en')}${more} pending deliveries`;
 }
 
 /** Deliveries that one transaction cancels at most (contract, Webhook endpoints). */

@@ -32,34 +32,7 @@ const TIME_LIMIT = 3_000;
 const LIST_TIME_LIMIT = 20_000;
 
 /** An endpoint's attempts and pending deliveries, for its owner to see whether the receiver works. */
-export interface EndpointHealth {
-  /** The attempts that started in each of the `SHOWN_HOURS`, oldest first. */
-  hours: readonly { start: Date; succeeded: number; failed: number }[];
-  succeeded: number;
-  failed: number;
-  /** The receiver's time to answer, ms; null: it has not answered in these hours. */
-  answerTime: { p50: number; p95: number } | null;
-  /** Null if no success is known. */
-  lastSuccessAt: Date | null;
-  /** The latest failure of the last 48 hours. */
-  lastFailure: Failure | null;
-  /** The first failure after the latest success; null: the latest attempt of the last 48 hours succeeded, or none is known. */
-  failingSince: Date | null;
-  pending: {
-    /** At most `COUNTED_PENDING`. */
-    count: number;
-    /** There are more than `count`. */
-    more: boolean;
-    /** The planned time of the next attempt; of more than a hundred deliveries, a time by which it is made. */
-    nextAttemptAt: Date | null;
-  };
-}
-
-interface Failure {
-  at: Date;
-  error: AttemptError;
-  responseStatus: number | null;
-}
+export type EndpointHealth = ReturnType<typeof toHealth>;
 
 /** The columns of `LATEST`. */
 interface Latest {
@@ -133,7 +106,7 @@ select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "n
    select min(next_attempt_at) as at from (
      ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next`;
 
-function toHealth({ nextAttemptAt, pending, ...row }: Row, first: number): EndpointHealth {
+function toHealth({ nextAttemptAt, pending, ...row }: Row, first: number) {
   const shown = row.hours?.filter((hour) => Date.parse(hour.hour) >= first) ?? [];
   const byHour = new Map(shown.map((hour) => [Date.parse(hour.hour), hour]));
   const hours = Array.from({ length: SHOWN_HOURS }, (_, i) => {
@@ -144,14 +117,18 @@ function toHealth({ nextAttemptAt, pending, ...row }: Row, first: number): Endpo
   const [p50, p95] = [quantileOf(times, 0.5), quantileOf(times, 0.95)];
   return {
     ...latestOf(row),
+    /** The attempts that started in each of the `SHOWN_HOURS`, oldest first. */
     hours,
     succeeded: hours.reduce((sum, hour) => sum + hour.succeeded, 0),
     failed: hours.reduce((sum, hour) => sum + hour.failed, 0),
+    /** The receiver's time to answer, ms; null: it has not answered in these hours. */
     answerTime: p50 === null || p95 === null ? null : { p50, p95 },
+    /** `more`: than `count`. `nextAttemptAt`: of more than a hundred deliveries, a time by which it is made. */
     pending: { count: Math.min(pending, COUNTED_PENDING), more: pending > COUNTED_PENDING, nextAttemptAt },
   };
 }
 
+/** Null: none is known. `failingSince`: also null after a success. */
 function latestOf({ lastSuccessAt, failingSince, failureAt: at, error, responseStatus }: Latest) {
   return { lastSuccessAt, failingSince, lastFailure: at && { at, error, responseStatus } };
 }

@@ -1,7 +1,7 @@
 import { showClient } from '../../auth/clients.js';
 import { getCheck, startCheck } from '../../checks/checks.js';
 import { recoverEndpoint } from '../../delivery/recoveries.js';
-import { countPending, pendingText } from '../../endpoints/disable.js';
+import { pendingText } from '../../endpoints/disable.js';
 import {
   getEndpoint,
   listEndpoints,
@@ -104,7 +104,7 @@ function present({ failingSince, lastSuccessAt, lastFailure, ...endpoint }: List
 const disable = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
   if (!yes && canAsk()) {
     const { url } = await getEndpoint(database, null, id);
-    await confirm(`${pendingText(await countPending(database, id))} will be cancelled. Disable ${url}?`);
+    await confirm(`${await pendingText(database, id)} will be cancelled. Disable ${url}?`);
   }
   return { json: present(await setEndpointEnabledByOperator(database, actor, id, false)) };
 });

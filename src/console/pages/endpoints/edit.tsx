@@ -1,4 +1,4 @@
-import { countPending, pendingText } from '../../../endpoints/disable.js';
+import { pendingText } from '../../../endpoints/disable.js';
 import type { Config } from '../../../platform/config/config.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, PostButton, Submit } from '../../components/parts.js';
@@ -65,11 +65,11 @@ function endingPages(end: 'disable' | 'delete', effect: string, submit: (visit: 
   const shown = endpointPage(end, {
     points: 3,
     async view({ visit, endpoint, path }) {
-      const count = await visit.read((db) => countPending(db, endpoint.webhookId));
+      const pending = await visit.read((db) => pendingText(db, endpoint.webhookId));
       return (
         <section class="card stack narrow" aria-label="Confirmation">
           <p>
-            <strong>{pendingText(count)} will be cancelled.</strong> {effect}
+            <strong>{pending} will be cancelled.</strong> {effect}
           </p>
           <PostButton action={`${path}/${end}`} class="danger" note={<a href={path}>Cancel</a>}>
             {end === 'disable' ? 'Disable this endpoint' : 'Delete this endpoint'}
