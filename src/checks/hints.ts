@@ -39,7 +39,7 @@ function mistakeOf(
   if (responseStatus === null) return noResponse(name, error);
   const begin = `The receiver responded with ${responseStatus}.`;
   if (CHECK_CASES[name] === 'refused') return `${begin} ${ACCEPTED[name] ?? ''}`;
-  if (error === 'redirect') return `${begin} ${redirected(responseHeaders?.location)}`;
+  if (error === 'redirect') return `${begin} ${REDIRECTED}`;
   const known = OF_STATUS[responseStatus];
   if (known) return `${begin} ${known}`;
   if (responseStatus >= 500) return `${begin} The receiver failed on this request: check its log.`;
@@ -50,15 +50,10 @@ function mistakeOf(
   return [begin, inFront, REFUSED[name]].filter(Boolean).join(' ');
 }
 
-function redirected(location = ''): string {
-  if (location.endsWith('/')) {
-    return "Deliveries follow no redirect: register the URL with its final slash, or accept it without (Django's APPEND_SLASH, Flask's strict_slashes).";
-  }
-  return `Deliveries follow no redirect: register the final URL, or respond to POST there without a redirect. ${LOGIN}`;
-}
-
 const LOGIN =
   'If a login page responded, exempt the route from authentication (Django: no @login_required; Rails: skip_before_action; Laravel: no auth middleware; Spring: permitAll()); the signature takes its place.';
+
+const REDIRECTED = `Deliveries follow no redirect: register the final URL, with its final slash, or accept it without (Django's APPEND_SLASH, Flask's strict_slashes). ${LOGIN}`;
 
 /** What may have rejected the request before the receiver's own code ran, by status. */
 const IN_FRONT: Readonly<Record<number, string>> = {

@@ -3,13 +3,13 @@ import type { CaseResult } from '../../workflows/check-receiver.js';
 import { eventBody } from '../delivery/event-catalogue.js';
 import { deliveryHeaders, signatureHeader } from '../delivery/sender/headers.js';
 import type { Sender } from '../delivery/sender/send.js';
-import type { Database, Handle } from '../platform/database/database.js';
+import type { Database } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { failpoint } from '../platform/failpoints.js';
 import { newId } from '../platform/ids.js';
 import { Secret } from '../platform/secret.js';
 import { CHECK_CASE_NAMES, type CheckCase } from '../platform/vocabulary.js';
-import { type CaseOutcome, hasPassed, hintFor } from './hints.js';
+import { hasPassed, hintFor } from './hints.js';
 
 export interface CaseDependencies {
   database: Database;
@@ -32,11 +32,15 @@ export async function runCase(
   const { secretEnvelope, endpointId, clientId, url, validBody, validPassed } = check;
   if (secretEnvelope === null) return 'endpoint_not_active';
   const secret = masterKeys.open(secretEnvelope, endpointId);
-  const request = caseRequest(name, { secret, validBody });
-  const outcome = await sender.send({ url, clientId, ...request });
+  const { body, signature } = caseRequest(name, { secret, validBody });
+  const outcome = await sender.send({ url, clientId, body, signature });
   failpoint('after-case-sent');
   const passed = hasPassed(name, outcome);
-  await record(database, checkId, name, request, outcome, hintFor(name, outcome, validPassed));
+  const { responseStatus, error } = outcome;
+  const response = [responseStatus, error, passed, hintFor(name, outcome, validPassed)];
+  const position = CHECK_CASE_NAMES.indexOf(name) + 1;
+  const headers = JSON.stringify(deliveryHeaders(signature));
+  await database.query(RECORD, [checkId, position, name, ...response, headers, body]);
   return passed ? 'passed' : 'failed';
 }
 
@@ -61,21 +65,6 @@ select c.client_id as "clientId", c.endpoint_id as "endpointId", e.url,
   left join receiver_check_cases own on own.check_id = c.id and own.name = $2
   left join receiver_check_cases valid on valid.check_id = c.id and valid.name = 'valid'
  where c.id = $1::uuid and c.finished_at is null`;
-
-async function record(
-  db: Handle,
-  checkId: string,
-  name: CheckCase,
-  { body, signature }: CaseRequest,
-  outcome: CaseOutcome,
-  hint: string | null,
-): Promise<void> {
-  const headers = JSON.stringify(deliveryHeaders(signature));
-  const position = CHECK_CASE_NAMES.indexOf(name) + 1;
-  const { responseStatus, error } = outcome;
-  const passed = hasPassed(name, outcome);
-  await db.query(RECORD, [checkId, position, name, responseStatus, error, passed, hint, headers, body]);
-}
 
 /** A check that was ended meanwhile keeps its report. */
 const RECORD = `
@@ -108,31 +97,23 @@ export function caseRequest(
   { secret, validBody }: { secret: Secret; validBody: string | null },
   now = Date.now(),
 ): CaseRequest {
-  const t = new Date(now).toISOString();
-  const signed = (body: string) => ({ body, signature: signatureHeader({ secret, t, body }) });
+  const signedAt = (at: number, body: string, key: Secret | Secret<Uint8Array> = secret): CaseRequest => {
+    return { body, signature: signatureHeader({ secret: key, t: new Date(at).toISOString(), body }) };
+  };
+  const signed = (body: string) => signedAt(now, body);
   const body = event(now);
-  switch (name) {
-    case 'valid':
-      return signed(body);
-    case 'duplicate':
-      return signed(validBody ?? body);
-    case 'out_of_order':
-      return signed(olderThan(validBody ?? body));
-    case 'unknown_type':
-      return signed(JSON.stringify({ ...JSON.parse(body), type: 'receiver_check.unknown_type' }));
-    case 'unknown_field':
-      return signed(withUnknownField(body));
-    case 'stale_timestamp': {
-      const old = { t: new Date(now - STALE).toISOString(), body: event(now - STALE) };
-      return { body: old.body, signature: signatureHeader({ secret, ...old }) };
-    }
-    case 'wrong_secret':
-      return { body, signature: signatureHeader({ secret: new Secret(randomBytes(32)), t, body }) };
-    case 'changed_body':
-      return { body: changeOneByte(body), signature: signed(body).signature };
-    case 'missing_signature':
-      return { body, signature: null };
-  }
+  const requests: Record<CheckCase, () => CaseRequest> = {
+    valid: () => signed(body),
+    duplicate: () => signed(validBody ?? body),
+    out_of_order: () => signed(olderThan(validBody ?? body)),
+    unknown_type: () => signed(JSON.stringify({ ...JSON.parse(body), type: 'receiver_check.unknown_type' })),
+    unknown_field: () => signed(withUnknownField(body)),
+    stale_timestamp: () => signedAt(now - STALE, event(now - STALE)),
+    wrong_secret: () => signedAt(now, body, new Secret(randomBytes(32))),
+    changed_body: () => ({ ...signed(body), body: changeOneByte(body) }),
+    missing_signature: () => ({ body, signature: null }),
+  };
+  return requests[name]();
 }
 
 /** An event of a transfer that does not exist. */

@@ -38,10 +38,7 @@ describe('the hint of a rejected valid request', () => {
   });
 
   it('names the final slash of a redirect', () => {
-    for (const location of ['/hooks/', 'https://example.com/hooks/']) {
-      expect(hint(301, { location })).toMatch(/register the URL with its final slash.*APPEND_SLASH/);
-    }
-    expect(hint(301)).toContain('register the final URL');
+    expect(hint(301)).toMatch(/register the final URL, with its final slash.*APPEND_SLASH/);
   });
 });
 
