@@ -88,16 +88,11 @@ function handOver(db: Handle, handover: Handover, rows: readonly (ChangedRow | u
 }
 
 function refused(seen: TransferStatus, to: TransferStatus, allowed: readonly TransferStatus[]): Refusal {
-  const next = NEXT_STATUSES[seen];
-  if (allowed.includes(seen)) {
-    return new Refusal('invalid_transition', `The transfer was ${seen}, and another request has just changed it.`);
-  }
-  return new Refusal(
-    'invalid_transition',
-    next.length === 0
-      ? `The transfer is ${seen}, which is final.`
-      : `The transfer is ${seen} and may not become ${to} this way; from here: ${next.join(', ')}.`,
-  );
+  const next = NEXT_STATUSES[seen].join(', ') || 'nothing, it is final';
+  const detail = allowed.includes(seen)
+    ? `The transfer was ${seen}, and another request has just changed it.`
+    : `The transfer is ${seen} and may not become ${to} this way; from here: ${next}.`;
+  return new Refusal('invalid_transition', detail);
 }
 
 export interface StatusChangeRequest {

@@ -29,7 +29,7 @@ export async function createTransfer(db: Handle, rules: SandboxRules, transfer: 
   const steps = automaticSteps(transfer.destination.account, rules);
   if (!steps) return insert(db, transfer, false);
   return atomically(db, async (tx) => {
-    await admitSandboxTransfer(tx, transfer.clientId, rules);
+    await admitSandboxTransfer(tx, transfer.clientId);
     const created = await insert(tx, transfer, true);
     await enqueueSteps(tx, created, steps, rules.sandboxStep);
     return created;

@@ -33,12 +33,4 @@ export const REASON_CODES = [
 export type ReasonCode = (typeof REASON_CODES)[number];
 
 /** The statuses with which a change may give a reason code. */
-export const STATUSES_WITH_REASON_CODE = [
-  'FAILED',
-  'RETURNED',
-  'CANCELLED',
-] as const satisfies readonly TransferStatus[];
-
-export function takesReasonCode(status: TransferStatus): boolean {
-  return STATUSES_WITH_REASON_CODE.some((allowed) => allowed === status);
-}
+export const STATUSES_WITH_REASON_CODE: readonly TransferStatus[] = ['FAILED', 'RETURNED', 'CANCELLED'];

@@ -6,13 +6,7 @@ import type { TransferStatus } from '../../platform/database/generated/enums.js'
 import { changeStatus } from '../../transfers/change-status.js';
 import { expireTransfers } from '../../transfers/expire-transfers.js';
 import { getTransfer, listTransfers } from '../../transfers/read-transfers.js';
-import {
-  REASON_CODES,
-  type ReasonCode,
-  STATUSES_WITH_REASON_CODE,
-  TRANSFER_STATUSES,
-  takesReasonCode,
-} from '../../transfers/states.js';
+import { REASON_CODES, type ReasonCode, STATUSES_WITH_REASON_CODE, TRANSFER_STATUSES } from '../../transfers/states.js';
 import { type Command, idOf, textOf } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { expiring, onDatabase } from '../with-database.js';
@@ -73,7 +67,7 @@ const setStatus = onDatabase(
     command: Command,
   ) => {
     const { reason = null, reasonCode = null } = options;
-    if (reasonCode !== null && !takesReasonCode(to)) {
+    if (reasonCode !== null && !STATUSES_WITH_REASON_CODE.includes(to)) {
       command.error(`error: --reason-code may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`);
     }
     // This process has no dispatcher: it notifies the workers.

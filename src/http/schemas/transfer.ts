@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { StatusChange, Transfer } from '../../platform/database/generated/client.js';
 import { isCurrency } from '../../transfers/currencies.js';
-import { REASON_CODES, STATUSES_WITH_REASON_CODE, TRANSFER_STATUSES, takesReasonCode } from '../../transfers/states.js';
+import { REASON_CODES, STATUSES_WITH_REASON_CODE, TRANSFER_STATUSES } from '../../transfers/states.js';
 import { components, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 /**
@@ -87,7 +87,7 @@ export const statusChange = z
       }),
   })
   .refine(
-    ({ status, reason_code }) => reason_code === null || takesReasonCode(status),
+    ({ status, reason_code }) => reason_code === null || STATUSES_WITH_REASON_CODE.includes(status),
     validationError('not_applicable', `may be given only with ${STATUSES_WITH_REASON_CODE.join(', ')}`, 'reason_code'),
   )
   .register(components, { id: 'StatusChange' });

@@ -115,7 +115,7 @@ describe('the limits of a client for these transfers', () => {
     expect((await create('SANDBOX-CANCEL')).status).toBe(201);
     const refused = await create('SANDBOX-CANCEL');
     expect([refused.status, refused.body.code]).toEqual([429, 'sandbox_limit_reached']);
-    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(refused.headers.get('retry-after')).toBe('1');
     const [one] = await records();
     await api.database.query('update sandbox_transfers set ended_at = now() where transfer_id = $1::uuid', [
       one!.transferId,
