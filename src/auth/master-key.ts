@@ -45,30 +45,24 @@ const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: ''
  * MASTER_KEY and a run finds no row to seal. The rotation commits row by row, so the audit entry is written before the
  * first row: the audit also has a run that is killed.
  * @returns the number of endpoint secrets and of signing keys that this run sealed again, and the unchanged rows that
- * neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook endpoint <id>`
+ * neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook_endpoints <id>`
  */
 export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys) {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
-  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS);
-  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS);
-  return {
-    endpoints: endpoints.sealed,
-    signingKeys: signingKeys.sealed,
-    unreadable: [
-      ...endpoints.unreadable.map((id) => `webhook endpoint ${id}`),
-      ...signingKeys.unreadable.map((kid) => `signing key ${kid}`),
-    ],
-  };
+  const unreadable: string[] = [];
+  const endpoints = await sealAgain(db, masterKeys, ENDPOINTS, unreadable);
+  const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS, unreadable);
+  return { endpoints, signingKeys, unreadable };
 }
 
 /** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */
-async function sealAgain(db: Handle, masterKeys: MasterKeys, { table, id, type, first, envelope }: typeof ENDPOINTS) {
+async function sealAgain(db: Handle, masterKeys: MasterKeys, of: typeof ENDPOINTS, unreadable: string[]) {
+  const { table, id, type, first, envelope } = of;
   const read = `select ${id}::text as id, ${envelope} as envelope from ${table}
     where ${id} > $1::${type} and ${envelope} is not null order by ${table}.${id} limit $2::int`;
   // A raw statement, since Prisma would set `updated_at`, which clients see.
   const replace = `update ${table} set ${envelope} = $3::text
     where ${id} = $1::${type} and ${envelope} = $2::text returning 1 as changed`;
-  const unreadable: string[] = [];
   let sealed = 0;
   for (let last = first; ; ) {
     const rows = await db.query<Sealed>(read, [last, BATCH]);
@@ -76,9 +70,9 @@ async function sealAgain(db: Handle, masterKeys: MasterKeys, { table, id, type, 
       last = row.id;
       if (masterKeys.isCurrent(row.envelope)) continue;
       const secret = openOrFault(masterKeys, row);
-      if (secret instanceof EnvelopeError) unreadable.push(row.id);
+      if (secret instanceof EnvelopeError) unreadable.push(`${table} ${row.id}`);
       else sealed += (await db.query(replace, [row.id, row.envelope, masterKeys.seal(secret, row.id)])).length;
     }
-    if (rows.length === 0) return { sealed, unreadable };
+    if (rows.length === 0) return sealed;
   }
 }

@@ -4,7 +4,6 @@ import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { type Actor, recordAudit } from '../platform/audit.js';
 import { type Database, type Handle, lockInTransaction } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
-import type { SigningKey } from '../platform/database/generated/client.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { endLinkedSessions } from './console-sessions.js';
@@ -102,15 +101,12 @@ export async function revokeSigningKey(database: Database, actor: Actor, masterK
   });
 }
 
-/** A signing key without its key material. `verifying`: it signs no more, and tokens that it signed may still be valid. */
-interface ListedKey extends Pick<SigningKey, 'kid' | 'createdAt' | 'retiredAt'> {
-  state: 'signing' | 'verifying' | 'expired';
-  /** Null for the signing key. */
-  verifiesUntil: Date | null;
-}
-
-/** Lists the signing keys, newest first. @param lifetime of a token, ms */
-export async function listSigningKeys(db: Handle, lifetime: number): Promise<ListedKey[]> {
+/**
+ * Lists the signing keys without their key material, newest first. `verifying`: it signs no more, and tokens that it signed
+ * may still be valid.
+ * @param lifetime of a token, ms
+ */
+export async function listSigningKeys(db: Handle, lifetime: number) {
   const keys = await db.prisma.signingKey.findMany({
     select: { kid: true, createdAt: true, retiredAt: true },
     orderBy: [{ createdAt: 'desc' }, { kid: 'asc' }],

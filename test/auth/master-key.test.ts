@@ -83,7 +83,7 @@ it('reports and skips a row that neither key opens, and seals the other rows', a
   expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({
     endpoints: 1,
     signingKeys: 0,
-    unreadable: [`webhook endpoint ${lost}`],
+    unreadable: [`webhook_endpoints ${lost}`],
   });
   expect((await read(lost)).secretEnvelope).toBe(secretEnvelope);
 });

@@ -249,7 +249,7 @@ describe('keys', () => {
     const ids: string[] = [];
     for (let made = 0; made < 4; made++) ids.push((await makeEndpoint(database, clientId)).id);
     const { code, stderr } = await runCommand(['keys', 'rotate-master'], env);
-    const named = ids.slice(0, 3).map((id) => `webhook endpoint ${id}`);
+    const named = ids.slice(0, 3).map((id) => `webhook_endpoints ${id}`);
     expect([code, stderr]).toEqual([
       1,
       `neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${count + 4} rows, of which the first are: ${named.join(', ')}\n`,
