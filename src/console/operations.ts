@@ -72,7 +72,7 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
       const { route, ids, accept } = prepare(operationId, request);
       if (route.method === 'GET') throw new Error(`${operationId} changes nothing`);
       const work = accept();
-      const { around = (_caller, run) => run() } = route;
+      const { around = (change) => change() } = route;
       const run = async (tx: Handle) => {
         await request.before?.(tx);
         const body = parsed(await work(tx));
@@ -82,7 +82,7 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
         }
         return body as T;
       };
-      return around(caller, () => database.transaction(run));
+      return around(() => database.transaction(run));
     },
   };
 }

@@ -23,19 +23,19 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const bytes = route.method === 'GET' ? new Uint8Array() : await readBody(ctx);
     const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
-    const { around = (_caller, change) => change() } = route;
+    const { around = (change) => change() } = route;
     const accept = () => route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes });
     if (key === undefined) {
       const work = accept();
       const run = () => (isTransaction(route) ? database.transaction(work) : work(database));
-      send(ctx, await around(caller, run));
+      send(ctx, await around(run));
       return;
     }
     const hashes = masterKeys.digests('idempotency', [`${ctx.method} ${ctx.path}\n`, bytes]);
     const work = async (db: Handle) => accept()(db);
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
     const once = { request: { clientId: caller.clientId, key, hashes }, work, refused };
-    send(ctx, await around(caller, () => together?.(once) ?? respondOnce(database, once)));
+    send(ctx, await around(() => together?.(once) ?? respondOnce(database, once)));
   };
 }
 
@@ -48,11 +48,10 @@ const isTransaction = ({ method, sharesStatement }: Route) => method !== 'GET' &
  * The ids in lower case, as the service writes them (RFC 9562 §4 allows both cases), and `number`, a positive integer.
  * @throws Refusal not_found
  */
-export function readParams({ number, ...ids }: Record<string, string>): Record<string, string> {
-  if (!Object.values(ids).every(isId)) throw new Refusal('not_found', 'The path contains an id that is not a UUID.');
-  if (number !== undefined && !/^[1-9]\d{0,8}$/.test(number)) {
-    throw new Refusal('not_found', 'The path contains a number that is not a positive integer.');
+export function readParams(params: Readonly<Record<string, string>>): Record<string, string> {
+  for (const [name, text] of Object.entries(params)) {
+    const isValid = name === 'number' ? /^[1-9]\d{0,8}$/.test(text) : isId(text);
+    if (!isValid) throw new Refusal('not_found', `The ${name} in the path is not valid.`);
   }
-  const lower = Object.entries(ids).map(([name, id]) => [name, id.toLowerCase()]);
-  return { ...Object.fromEntries(lower), ...(number !== undefined && { number }) };
+  return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, text.toLowerCase()]));
 }

@@ -83,11 +83,11 @@ export function respondTogether(database: Database): (keyed: KeyedWork) => Promi
 }
 
 /** A response, or the refusal of a request whose work has changed nothing. */
-type Settled = { response: HttpResponse } | { refusal: Refusal };
+type Settled = HttpResponse | Refusal;
 
 function responseOf([settled]: readonly Settled[]): HttpResponse {
-  if (settled && 'response' in settled) return settled.response;
-  throw settled?.refusal ?? new Error('a keyed request has no result');
+  if (settled === undefined || settled instanceof Refusal) throw settled ?? new Error('a keyed request has no result');
+  return settled;
 }
 
 /** @throws what is no refusal: then none of the requests has had an effect */
@@ -118,13 +118,10 @@ async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settle
   };
   const settled = await Promise.all(
     all.map((keyed, i) =>
-      respond(keyed, i).then(
-        (response): Settled => ({ response }),
-        (error: unknown): Settled => {
-          if (error instanceof Refusal) return { refusal: error };
-          throw error;
-        },
-      ),
+      respond(keyed, i).catch((error: unknown) => {
+        if (error instanceof Refusal) return error;
+        throw error;
+      }),
     ),
   );
   if (made.length > 0) {
@@ -140,14 +137,11 @@ async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settle
   return settled;
 }
 
-interface Kept {
+interface Kept extends HttpResponse {
   clientId: string;
   key: string;
   /** In hexadecimal digits. */
   hash: string;
-  status: number;
-  headers: Record<string, string>;
-  text: string;
 }
 
 function readKept(db: Handle, requests: readonly KeyedRequest[]): Promise<Kept[]> {

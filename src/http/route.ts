@@ -33,15 +33,13 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
   operationId: string;
   summary: string;
   description?: string;
-  /** The scope that the token needs; of a list, any one. */
-  scope: Scope | readonly Scope[];
   /** Set where the response holds a secret, which must not be kept: what becomes of an `Idempotency-Key`. */
   idempotencyKey?: 'ignored' | 'rejected';
   /**
    * Runs a change with its transaction: it may refuse it first, or let it wait for its turn while it holds no connection.
    */
-  around?: <T>(caller: Pick<Caller, 'clientId'>, change: () => Promise<T>) => Promise<T>;
-  /** Set where the verb writes the audit entry of a change. */
+  around?: <T>(change: () => Promise<T>) => Promise<T>;
+  /** Set where the verb writes the audit entry of a change; the console writes one for any other change that it offers. */
   isAudited?: true;
   /** Without an `Idempotency-Key`, concurrent requests share a statement, which needs no transaction. */
   sharesStatement?: true;
@@ -71,7 +69,7 @@ interface Unread {
 
 /** An operation with its types closed over. */
 export interface Route
-  extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'scope' | 'query' | 'body' | 'status' | 'handle'> {
+  extends Omit<Operation<string, z.ZodType, z.ZodType, z.ZodType>, 'query' | 'body' | 'status' | 'handle'> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As OpenAPI writes it: `/transfers/{id}`. */
   path: string;
@@ -92,9 +90,13 @@ export function isKeyed({ method, idempotencyKey }: Pick<Route, 'method' | 'idem
   return method === 'POST' && !idempotencyKey;
 }
 
-/** Declares operations of the API, which the OpenAPI document groups under `tag`. */
+/**
+ * Declares operations of the API, which the OpenAPI document groups under `tag`.
+ * @param access the resource, whose `read` scope a GET needs and whose `write` scope any other request needs; or the
+ * scopes of which a token needs one
+ */
 export const routesOf =
-  (tag: string) =>
+  (tag: string, access: 'transfers' | 'webhooks' | readonly Scope[]) =>
   <
     const Path extends string,
     Query extends z.ZodType = typeof NOTHING,
@@ -103,13 +105,13 @@ export const routesOf =
   >(
     method: Route['method'],
     path: Path,
-    { scope, handle, query, body, status, ...documented }: Operation<Path, Query, Body, View>,
+    { handle, query, body, status, ...documented }: Operation<Path, Query, Body, View>,
   ): Route => ({
     ...documented,
     method,
     path,
     tag,
-    scopes: typeof scope === 'string' ? [scope] : scope,
+    scopes: typeof access === 'string' ? [`${access}:${method === 'GET' ? 'read' : 'write'}`] : access,
     status: status ?? (documented.returns ? 200 : 204),
     query: query ?? NOTHING,
     ...(body && { body }),

@@ -33,16 +33,12 @@ function errorsOf(
   place: (path: readonly PropertyKey[]) => Pick<ValidationError, 'pointer' | 'parameter'>,
   unknown: Pick<ValidationError, 'code' | 'detail'>,
 ): ValidationError[] {
-  const validationErrors = issues.flatMap((issue) => {
-    const what = issue.code === 'unrecognized_keys' ? unknown : { code: codeOf(issue), detail: detailOf(issue) };
-    return namesOf(issue).map((path) => ({ ...place(path), ...what }));
-  });
+  const validationErrors = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ ...place([...issue.path, key]), ...unknown }))
+      : [{ ...place(issue.path), ...describe(issue) }],
+  );
   return validationErrors.slice(0, MAX_ERRORS);
-}
-
-/** The path of an issue; for unknown names, one path for each name. */
-function namesOf(issue: Issue): PropertyKey[][] {
-  return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
 /** An RFC 6901 pointer; a name that is too long to quote is cut and ends in `…`. */
@@ -56,36 +52,35 @@ export function shortened(name: PropertyKey): string {
   return text.length > MAX_NAME_LENGTH ? `${text.slice(0, MAX_NAME_LENGTH).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-function codeOf(issue: Issue): string {
-  if ('input' in issue && issue.input === undefined) return 'required';
-  switch (issue.code) {
-    case 'invalid_key':
-      return issue.issues[0] ? codeOf(issue.issues[0]) : 'invalid_name';
-    case 'custom':
-      return typeof issue.params?.code === 'string' ? issue.params.code : 'invalid_value';
-    default:
-      return issue.code;
-  }
-}
+/** Every number of a request is an integer. `parseBody` returns NaN for one that JSON.parse may have rounded. */
+const TYPES: Readonly<Record<string, string>> = {
+  int: 'an integer',
+  number: 'an integer',
+  record: 'an object',
+  object: 'an object',
+  array: 'an array',
+};
 
 /** Never quotes the value: it may be a secret. */
-function detailOf(issue: Issue): string {
-  switch (codeOf(issue)) {
-    case 'required':
-      return 'is required';
+function describe(issue: Issue): Pick<ValidationError, 'code' | 'detail'> {
+  if ('input' in issue && issue.input === undefined) return { code: 'required', detail: 'is required' };
+  switch (issue.code) {
+    case 'custom':
+      return { code: String(issue.params?.code ?? 'invalid_value'), detail: issue.message };
+    case 'invalid_key': {
+      const [inner] = issue.issues;
+      return {
+        code: inner ? describe(inner).code : 'invalid_name',
+        detail: `the name ${inner?.message ?? 'is invalid'}`,
+      };
+    }
     case 'invalid_type':
-      if (issue.code !== 'invalid_type') return 'has the wrong type';
-      // `parseBody` returns NaN for a number that JSON.parse would round to an integer.
-      return `must be ${article(issue.expected === 'number' && Number.isNaN(issue.input) ? 'int' : issue.expected)}`;
+      return { code: issue.code, detail: `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}` };
+    case 'invalid_value':
+      return { code: issue.code, detail: `must be one of ${issue.values.join(', ')}` };
     default:
-      if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
-      return issue.code === 'invalid_key' ? `the name ${issue.issues[0]?.message ?? 'is invalid'}` : issue.message;
+      return { code: issue.code, detail: issue.message };
   }
-}
-
-function article(type: string): string {
-  const word = type === 'int' ? 'integer' : type === 'record' ? 'object' : type;
-  return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
 }
 
 /** Parameters that a query may have; each repetition counts (contract, Errors, limits, paging). */

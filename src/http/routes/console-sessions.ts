@@ -21,14 +21,13 @@ export const signInLink = view('ConsoleSignInLink', {
 
 /** `/console-sessions` (contract, The console). */
 export function consoleSessionRoutes({ config }: AppDependencies) {
-  const route = routesOf('Console');
+  const route = routesOf('Console', CLIENT_SCOPES);
   return [
     route('POST', '/console-sessions', {
       operationId: 'createConsoleSession',
       summary: 'Create a console sign-in link',
       description:
         "An editor's session has the scopes of the token, a viewer's only those that end in `:read`. It ends when the secret behind the token is revoked. `Idempotency-Key` is ignored, so no link is stored.",
-      scope: CLIENT_SCOPES,
       idempotencyKey: 'ignored',
       body: newSession,
       status: 201,

@@ -58,12 +58,11 @@ const explained = view('SignatureExplanation', {
 /** `/deliveries`, and the deliveries of one endpoint or event (contract, Events and deliveries; Why was my signature refused?). */
 export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
   const explanations = new PostgresLimit('explanations', LIMITS.explanations);
-  const route = routesOf('Events and deliveries');
+  const route = routesOf('Events and deliveries', 'webhooks');
   return [
     route('GET', '/webhook-endpoints/{webhookId}/deliveries', {
       operationId: 'listEndpointDeliveries',
       summary: "List an endpoint's deliveries",
-      scope: 'webhooks:read',
       query: filters,
       returns: deliveries,
       async handle(request) {
@@ -76,7 +75,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
     route('GET', '/events/{id}/deliveries', {
       operationId: 'listEventDeliveries',
       summary: "List an event's deliveries",
-      scope: 'webhooks:read',
       query: filters,
       returns: deliveries,
       async handle(request) {
@@ -91,7 +89,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       summary: 'List deliveries',
       description:
         'The deliveries of all endpoints, deleted ones too, by the time of their events. The filters by time mean that time.',
-      scope: 'webhooks:read',
       query: allFilters,
       returns: deliveries,
       async handle(request) {
@@ -105,7 +102,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
     route('GET', '/deliveries/{id}', {
       operationId: 'getDelivery',
       summary: 'Read a delivery',
-      scope: 'webhooks:read',
       returns: deliveryWithAttemptsView,
       async handle({ caller, params, db }) {
         const delivery = await getDeliveryWithAttempts(db, caller.clientId, params.id);
@@ -115,7 +111,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
     route('GET', '/deliveries/{id}/attempts', {
       operationId: 'listAttempts',
       summary: "List a delivery's attempts",
-      scope: 'webhooks:read',
       query: attemptFilters,
       returns: attempts,
       async handle(request) {
@@ -129,7 +124,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       operationId: 'retryDelivery',
       summary: 'Retry a delivery now',
       description: `Makes one extra attempt now, whether the delivery is pending or has ended. If it fails, \`next_attempt_at\` and the planned attempts stay as they were. If an attempt is in flight or already requested, nothing changes. Limit: ${describeLimit(LIMITS.retries)}.`,
-      scope: 'webhooks:write',
       status: 202,
       returns: deliveryView,
       isAudited: true,
@@ -144,7 +138,6 @@ export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
       operationId: 'explainSignature',
       summary: 'Explain why a signature was rejected',
       description: `Tries common mistakes of receivers on this attempt, and names the first that produces your digest. Limit: ${describeLimit(LIMITS.explanations)}.`,
-      scope: 'webhooks:write',
       body: computed,
       returns: explained,
       refusals: ['secret_erased'],

@@ -42,7 +42,7 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     blocksLiteral: (hostname) => guard.blocksLiteral(hostname),
     maxEndpoints: config.maxEndpoints,
   };
-  const route = routesOf('Webhook endpoints');
+  const route = routesOf('Webhook endpoints', 'webhooks');
   const change = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
     const { url, description, max_concurrency: maxConcurrency, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
@@ -50,7 +50,6 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     return presentEndpoint(await updateEndpoint(db, rules, update));
   };
   const changing = {
-    scope: 'webhooks:write',
     isAudited: true,
     refusals: [
       'url_not_canonical',
@@ -67,7 +66,6 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'Register an endpoint',
       description:
         'A URL may be registered more than once. To change a secret, register the URL again with the new secret, then delete the old endpoint.',
-      scope: 'webhooks:write',
       isAudited: true,
       body: newEndpoint,
       status: 201,
@@ -88,7 +86,6 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     route('GET', '/webhook-endpoints', {
       operationId: 'listWebhookEndpoints',
       summary: 'List endpoints',
-      scope: 'webhooks:read',
       query: z.strictObject(paging(cursors)),
       returns: endpoints,
       async handle(request) {
@@ -99,7 +96,6 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
     route('GET', '/webhook-endpoints/{webhookId}', {
       operationId: 'getWebhookEndpoint',
       summary: 'Read an endpoint',
-      scope: 'webhooks:read',
       returns: endpointView,
       handle: async ({ caller, params, db }) =>
         presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)),
@@ -108,7 +104,6 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'getWebhookEndpointHealth',
       summary: "Read an endpoint's health",
       description: 'What the console shows of its attempts and pending deliveries, at most a few seconds old.',
-      scope: 'webhooks:read',
       returns: endpointHealthView,
       handle: async ({ caller, params: { webhookId }, db }) =>
         presentEndpointHealth(webhookId, await getEndpointHealth(db, caller.clientId, webhookId)),
@@ -134,15 +129,13 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       summary: 'Delete an endpoint',
       description:
         'Erases the secret, stops new attempts at once and cancels pending deliveries: up to 1,000 with this request, the rest soon after.',
-      scope: 'webhooks:write',
       isAudited: true,
       handle: ({ caller, params, db }) => deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId),
     }),
-    routesOf('Events and deliveries')('GET', '/webhook-endpoints/{webhookId}/statement', {
+    routesOf('Events and deliveries', 'webhooks')('GET', '/webhook-endpoints/{webhookId}/statement', {
       operationId: 'getWebhookEndpointStatement',
       summary: "Read an endpoint's statement",
       description: `Counts the outcome of every event in a window of up to ${MAX_WINDOW_DAYS} days, to prove that all have arrived. Limit: ${describeLimit(LIMITS.statementsAtOnce)}; ${describeLimit(LIMITS.statements)}.`,
-      scope: 'webhooks:read',
       query: statementWindow,
       returns: statementView,
       refusals: ['outside_retention', 'statement_limit_reached'],

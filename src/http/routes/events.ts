@@ -78,12 +78,11 @@ function refuseExpired(cursor: string | undefined, kept: number): void {
 /** `/events` (contract, Events and deliveries). */
 export function eventRoutes({ config }: AppDependencies) {
   const committed = new CommittedUntil();
-  const route = routesOf('Events and deliveries');
+  const route = routesOf('Events and deliveries', 'webhooks');
   return [
     route('GET', '/events', {
       operationId: 'listEvents',
       summary: 'List events',
-      scope: 'webhooks:read',
       query: filters,
       refusals: ['not_found', 'statement_limit_reached', 'outside_retention'],
       returns: events,
@@ -111,7 +110,6 @@ export function eventRoutes({ config }: AppDependencies) {
     route('GET', '/events/{id}', {
       operationId: 'getEvent',
       summary: 'Read an event',
-      scope: 'webhooks:read',
       returns: eventView,
       handle: async ({ caller, params, db }) => presentEvent(await getEvent(db, caller.clientId, params.id)),
     }),

@@ -40,10 +40,8 @@ const actorOf = (caller: Caller) => byOf(caller).actor;
  * for this route must not make itself one that may do more.
  */
 export function operatorClientRoutes({ config }: AppDependencies) {
-  const route = routesOf('Operator: clients');
-  const scope = ['operator:clients', 'operator'] as const;
-  const change = { scope, isAudited: true } as const;
-  const withSecret = { ...change, idempotencyKey: 'rejected' } as const;
+  const route = routesOf('Operator: clients', ['operator:clients', 'operator']);
+  const withSecret = { idempotencyKey: 'rejected' } as const;
   return [
     route('POST', '/operator/clients', {
       ...withSecret,
@@ -63,7 +61,6 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       },
     }),
     route('GET', '/operator/clients', {
-      scope,
       operationId: 'listClients',
       summary: 'List clients',
       query: filters,
@@ -75,14 +72,12 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       },
     }),
     route('GET', '/operator/clients/{id}', {
-      scope,
       operationId: 'getClient',
       summary: 'Read a client',
       returns: operatorClientView,
       handle: async ({ params, db }) => presentOperatorClient(await showOrdinaryClient(db, params.id)),
     }),
     route('PATCH', '/operator/clients/{id}', {
-      ...change,
       operationId: 'patchClient',
       summary: 'Change a client',
       description:
@@ -114,7 +109,6 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       },
     }),
     route('DELETE', '/operator/clients/{id}/secrets/{secret_id}', {
-      ...change,
       operationId: 'revokeClientSecret',
       summary: 'Revoke a secret',
       async handle({ caller, params: { id, secret_id: secretId }, db }) {
@@ -123,7 +117,6 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       },
     }),
     route('POST', '/operator/clients/{id}/revoke', {
-      ...change,
       operationId: 'revokeClient',
       summary: 'Revoke a client permanently',
       async handle({ caller, params: { id }, db }) {

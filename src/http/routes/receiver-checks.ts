@@ -13,19 +13,18 @@ const started = view('StartedReceiverCheck', { id: uuid });
 /** `/webhook-endpoints/{webhookId}/checks` (contract, Is my receiver right?). Production has no such routes. */
 export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
   if (config.environment !== 'sandbox') return [];
-  const route = routesOf('Sandbox');
+  const route = routesOf('Sandbox', 'webhooks');
   return [
     route('POST', '/webhook-endpoints/{webhookId}/checks', {
       operationId: 'checkReceiver',
       summary: 'Check a receiver',
       description: `Sandbox only. Sends nine requests to the endpoint's URL, one after the other: five that the receiver must accept and four that it must reject. A check makes no delivery and never modifies the endpoint. One check can run for an endpoint. Limit: ${describeLimit(LIMITS.checksAtOnce)}; ${describeLimit(LIMITS.checksOfEndpoint)}; ${describeLimit(LIMITS.checks)}. The report is kept for a day.`,
-      scope: 'webhooks:write',
       status: 202,
       returns: started,
       refusals: ['endpoint_not_active', 'check_in_progress', 'check_limit_reached'],
       isAudited: true,
       // A check is for a person who waits for its report: without Temporal it would not start.
-      async around(_caller, change) {
+      async around(change) {
         const { checks } = await readiness();
         if (checks.temporal !== 'ok')
           throw new Refusal('unavailable', `Checks need Temporal, which is ${checks.temporal}.`);
@@ -40,7 +39,6 @@ export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
       operationId: 'getReceiverCheck',
       summary: 'Read the report of a check',
       description: 'Sandbox only.',
-      scope: 'webhooks:read',
       returns: receiverCheckView,
       async handle({ caller, params: { webhookId: endpointId, id }, db }) {
         const check = await getCheck(db, { clientId: caller.clientId, endpointId, id });

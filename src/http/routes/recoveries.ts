@@ -17,13 +17,12 @@ const filters = z.strictObject(paging(cursors));
 
 /** `/webhook-endpoints/{webhookId}/recover` and `/recoveries` (contract, Events and deliveries). */
 export function recoveryRoutes({ config }: AppDependencies) {
-  const route = routesOf('Events and deliveries');
+  const route = routesOf('Events and deliveries', 'webhooks');
   return [
     route('POST', '/webhook-endpoints/{webhookId}/recover', {
       operationId: 'recoverWebhookEndpoint',
       summary: 'Recover missed deliveries',
       description: `Restarts every failed or cancelled delivery of events created in [\`since\`, \`until\`), at a bounded rate. With \`include_missing\`, events in the range that have no delivery for this endpoint get one too. One recovery can run for an endpoint. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}; ${describeLimit(LIMITS.recoveries)}. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.`,
-      scope: 'webhooks:write',
       body: recoverRequest,
       status: 202,
       returns: recovered,
@@ -35,7 +34,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
         'statement_limit_reached',
       ],
       isAudited: true,
-      around: (_caller, change) => inCountingTurn(change),
+      around: inCountingTurn,
       async handle({ caller, params: { webhookId: endpointId }, body: asked, db }) {
         const { since, until, include_missing: includeMissing } = asked;
         const { clientId } = caller;
@@ -48,7 +47,6 @@ export function recoveryRoutes({ config }: AppDependencies) {
     route('GET', '/webhook-endpoints/{webhookId}/recoveries', {
       operationId: 'listRecoveries',
       summary: "List an endpoint's recoveries",
-      scope: 'webhooks:read',
       query: filters,
       returns: recoveries,
       async handle(request) {
@@ -60,7 +58,6 @@ export function recoveryRoutes({ config }: AppDependencies) {
     route('GET', '/webhook-endpoints/{webhookId}/recoveries/{id}', {
       operationId: 'getRecovery',
       summary: 'Read a recovery and its progress',
-      scope: 'webhooks:read',
       returns: recoveryView,
       async handle({ caller: { clientId }, params: { webhookId, id }, db }) {
         const { id: endpointId } = await getEndpoint(db, clientId, webhookId);
@@ -71,7 +68,6 @@ export function recoveryRoutes({ config }: AppDependencies) {
       operationId: 'cancelRecovery',
       summary: 'Cancel a recovery',
       description: 'The recovery queues nothing more. Deliveries that it has queued continue.',
-      scope: 'webhooks:write',
       returns: recoveryView,
       refusals: ['recovery_ended'],
       isAudited: true,

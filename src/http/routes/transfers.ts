@@ -47,13 +47,12 @@ const CANCELLATION = { to: 'CANCELLED', from: ['CREATED'], reason: null, reasonC
 
 /** `/transfers` (contract, Transfers). */
 export function transferRoutes({ config, handover }: AppDependencies) {
-  const route = routesOf('Transfers');
+  const route = routesOf('Transfers', 'transfers');
   return [
     route('POST', '/transfers', {
       operationId: 'createTransfer',
       summary: 'Create a transfer',
       description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
-      scope: 'transfers:write',
       body: newTransfer,
       status: 201,
       returns: transferView,
@@ -67,7 +66,6 @@ export function transferRoutes({ config, handover }: AppDependencies) {
     route('GET', '/transfers', {
       operationId: 'listTransfers',
       summary: 'List transfers',
-      scope: 'transfers:read',
       query: filters,
       returns: transfers,
       async handle(request) {
@@ -82,7 +80,6 @@ export function transferRoutes({ config, handover }: AppDependencies) {
     route('GET', '/transfers/{id}', {
       operationId: 'getTransfer',
       summary: 'Read a transfer',
-      scope: 'transfers:read',
       returns: transferWithHistoryView,
       handle: async ({ caller, params, db }) =>
         presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)),
@@ -91,7 +88,6 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'cancelTransfer',
       summary: 'Cancel a transfer',
       description: 'Only a transfer with the status `CREATED` can be cancelled.',
-      scope: 'transfers:write',
       isAudited: true,
       sharesStatement: true,
       returns: transferView,
@@ -114,15 +110,12 @@ const operatorFilters = z.strictObject({
   ...paging(operatorCursors),
 });
 
-const OPERATOR = { scope: ['operator:transfers', 'operator'] } as const;
-const OPERATOR_TAG = 'Operator: transfers';
+const operatorRoute = routesOf('Operator: transfers', ['operator:transfers', 'operator']);
 
 /** `/operator/transfers`: transfers of all clients (contract, Transfers). */
 export function operatorTransferRoutes() {
-  const route = routesOf(OPERATOR_TAG);
   return [
-    route('GET', '/operator/transfers', {
-      ...OPERATOR,
+    operatorRoute('GET', '/operator/transfers', {
       operationId: 'listOperatorTransfers',
       summary: "List every client's transfers",
       description:
@@ -138,8 +131,7 @@ export function operatorTransferRoutes() {
         return respondWithPage(request, operatorCursors, rows, presentOperatorTransfer);
       },
     }),
-    route('GET', '/operator/transfers/{id}', {
-      ...OPERATOR,
+    operatorRoute('GET', '/operator/transfers/{id}', {
       operationId: 'getOperatorTransfer',
       summary: "Read any client's transfer",
       returns: operatorTransferWithHistoryView,
@@ -164,21 +156,18 @@ export function statusRoutes({ config, handover }: AppDependencies) {
     const transfer = await changeStatus(db, handover, { transferId: params.id, to, reason, reasonCode, ...whose });
     return presentTransfer(transfer);
   };
-  const byOperator = routesOf(OPERATOR_TAG)('POST', '/operator/transfers/{id}/status', {
+  const byOperator = operatorRoute('POST', '/operator/transfers/{id}/status', {
     ...shared,
-    ...OPERATOR,
     operationId: 'setTransferStatus',
     summary: "Change the status of any client's transfer",
-    isAudited: true,
     handle: (request) => change(request, { by: byOf(request.caller) }),
   });
   if (config.environment !== 'sandbox') return [byOperator];
-  const byClient = routesOf('Sandbox')('POST', '/sandbox/transfers/{id}/status', {
+  const byClient = routesOf('Sandbox', 'transfers')('POST', '/sandbox/transfers/{id}/status', {
     ...shared,
     operationId: 'setSandboxTransferStatus',
     summary: 'Change the status of your own transfer',
     description: 'Sandbox only. Makes the change as an operator would, and delivers its event.',
-    scope: 'transfers:write',
     handle: (request) => change(request, { clientId: request.caller.clientId }),
   });
   return [byOperator, byClient];
