@@ -2,20 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
 import type { Described, OpenApiDocument } from './document.js';
-import { DIST, sourceOf } from './guide.js';
+import { DIST } from './guide.js';
 
 /** A file of Swagger UI, compressed with gzip by scripts/copy-explorer.mjs. */
 export const explorerFile = (name: string) => readFileSync(join(DIST, `explorer/${name}.gz`));
-
-/** Corrects Swagger UI's own style: names of headers are dark on dark, tables and headings are wider than a phone. */
-const CORRECTIONS = `.dark-mode .swagger-ui table.headers td { color: inherit }
-@media (max-width: 40rem) {
-.swagger-ui .opblock-tag, .swagger-ui .opblock-tag small { display: block; padding: 0 }
-.swagger-ui .response-col_status, .swagger-ui .response-col_description { display: block; padding: .2rem 0 }
-.swagger-ui .response-col_links, .swagger-ui .responses-header { display: none }
-.swagger-ui table.headers, .swagger-ui .parameters td { overflow-wrap: anywhere }
-.swagger-ui .wrapper { padding: 0 .6rem }
-}`;
 
 /**
  * `/docs`: the API explorer (Swagger UI). The addresses are relative, because a proxy may serve the API under a path.
@@ -24,7 +14,7 @@ export function explorerPage(document: OpenApiDocument): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${document.info.title}</title>
-<link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"><style>${CORRECTIONS}</style><script src="docs/explorer.js" defer></script><script src="docs/swagger-ui.js" defer></script></head>
+<link rel="icon" href="data:,"><link rel="stylesheet" href="docs/swagger-ui.css"><script src="docs/explorer.js" defer></script><script src="docs/swagger-ui.js" defer></script></head>
 <body><noscript>The explorer needs JavaScript. The <a href="docs/guide">guide</a> and the <a href="openapi.json">OpenAPI document</a> do not.</noscript><div id="explorer"></div></body></html>
 `;
 }
@@ -34,26 +24,16 @@ export function explorerPage(document: OpenApiDocument): string {
  * sends a request. If Swagger UI does not load, the reader gets the guide.
  */
 export function explorerScript(document: OpenApiDocument, { environment }: Described): string {
-  const { info } = document;
-  const links = '[Guide](docs/guide) · [Error codes](docs/guide#error-codes)';
-  const spec = {
-    ...document,
-    info: { ...info, description: `${info.description}\n\n${links} · [OpenAPI 3.1](openapi.json)` },
-  };
   const isSandbox = environment === 'sandbox';
   const settings = {
-    spec,
+    spec: document,
     deepLinking: true,
     defaultModelsExpandDepth: 0,
     persistAuthorization: false,
     supportedSubmitMethods: isSandbox ? ['get', 'post', 'put', 'patch', 'delete'] : [],
     tryItOutEnabled: isSandbox,
   };
-  return `const dark = matchMedia('(prefers-color-scheme: dark)');
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
-dark.addEventListener('change', follow);
-follow();
-const none = () => () => null;
+  return `const none = () => () => null;
 addEventListener('DOMContentLoaded', () => {
   if (!globalThis.SwaggerUIBundle) return location.replace('docs/guide');
   const ui = SwaggerUIBundle({
@@ -83,7 +63,7 @@ export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl
     "default-src 'none'",
     "script-src 'self'",
     `connect-src ${connect}`,
-    `style-src 'self' ${sourceOf(CORRECTIONS)}`,
+    "style-src 'self'",
     'img-src data:',
     "frame-src 'none'",
     "frame-ancestors 'none'",

@@ -24,11 +24,10 @@ th,td{border-top:1px solid var(--line);padding:.3rem .6rem .3rem 0;vertical-alig
 :target{background:var(--soft)}
 `;
 
-/** The source that allows an inline style sheet in a Content-Security-Policy. */
-export const sourceOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
 /** The page loads no resource; the only allowed style sheet is the inline one with this hash. */
-export const guidePolicy = `default-src 'none'; style-src ${sourceOf(STYLE)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+export const guidePolicy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** `/docs/guide`: guide, reference and errors of `docs`, which scripts/render-guide.mjs renders; a page without script. */
 export function guidePage(): string {

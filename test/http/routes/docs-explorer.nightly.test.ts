@@ -129,15 +129,6 @@ describeInBrowser('/docs in a browser', () => {
     await page.waitForURL('**/docs/guide');
   });
 
-  it.each(['light', 'dark'] as const)('fits a narrow screen, in %s', async (colorScheme) => {
-    const { page } = await visit('/docs', { viewport: { width: 360, height: 800 }, colorScheme });
-    await page.locator('[id$="-listTransfers"] .opblock-summary-control').click();
-    await page.getByText('Only transfers with exactly this reference.').waitFor();
-    expect(await overflows(page)).toBe(false);
-    const title = "getComputedStyle(document.querySelector('.info .title')).color.match(/\\d+/)[0]";
-    expect(Number(await page.evaluate(title)) > 128).toBe(colorScheme === 'dark');
-  });
-
   it('leads to the guide, which fits a narrow screen', async () => {
     const { page, complaints } = await visit('/docs', { viewport: { width: 360, height: 800 } });
     const { href } = new URL('/docs/guide', auth.baseUrl);
