@@ -91,17 +91,14 @@ export interface Shared extends AppDependencies {
   rateLimit: RateLimit;
 }
 
-/** Further paths of the application, from a layer above this one. */
-interface Extension {
+/** Further paths of the application, from a layer above this one; the entry file of a role passes it to `createApp`. */
+export type Extend = (shared: Shared) => {
   /** Runs around the checks of every request, so that errors on the extension's paths have its own form. */
   errors: AppMiddleware;
   /** Runs before the routes of every request, when the address is known. */
   before: AppMiddleware;
   router: Router<State>;
-}
-
-/** Makes an extension of the application; the entry file of a role passes it to `createApp`. */
-export type Extend = (shared: Shared) => Extension;
+};
 
 /** Every route that requires a token. */
 export function apiRoutes(dependencies: AppDependencies): Route[] {

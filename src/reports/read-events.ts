@@ -41,7 +41,7 @@ export async function listEvents(
   return outcome === undefined ? records : records.filter(({ deliveries }) => deliveries[outcome] > 0);
 }
 
-interface FeedFilters extends Pick<EventFilters, 'type' | 'transferId' | 'createdAfter' | 'createdBefore' | 'take'> {
+interface FeedFilters extends Omit<EventFilters, 'outcome' | 'before'> {
   /** Only ids above this one. */
   after: string | undefined;
   /** Only events of a time before this, ms since 1970: until then, all are committed (`CommittedUntil`). */
@@ -76,13 +76,7 @@ const of = (clientId: string, type: string | undefined, transferId: string | und
 async function newestWithOutcome(
   db: Handle,
   clientId: string,
-  {
-    type,
-    outcome,
-    take,
-    before,
-    ...times
-  }: IdRange & { type: string | undefined; outcome: DeliveryStatus; take: number },
+  { type, outcome, take, before, ...times }: EventFilters,
 ): Promise<string[]> {
   const { gte, lt } = idBounds({ ...times, before: before && lowestIdAt(timeOf(before) + 1) });
   const values = [clientId, gte, lt, before ?? lt, outcome, take + SAME_MILLISECOND, take, type ?? null];

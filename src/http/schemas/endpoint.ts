@@ -135,19 +135,18 @@ export const endpointHealthView = view('WebhookEndpointHealth', {
 });
 
 export function presentEndpointHealth(webhookId: string, health: EndpointHealth) {
-  const { lastSuccessAt, lastFailure, failingSince, pending, succeeded, failed, answerTime } = health;
-  return {
+  const { lastFailure, pending, succeeded, failed, answerTime } = health;
+  return present(endpointHealthView, {
+    ...health,
     webhookId,
-    last_success_at: lastSuccessAt?.toISOString() ?? null,
-    last_failure_at: lastFailure?.at.toISOString() ?? null,
-    last_error: lastFailure?.error ?? null,
-    last_response_status: lastFailure?.responseStatus ?? null,
-    failing_since: failingSince?.toISOString() ?? null,
+    lastFailureAt: lastFailure?.at ?? null,
+    lastError: lastFailure?.error ?? null,
+    lastResponseStatus: lastFailure?.responseStatus ?? null,
     pending: pending.count + (pending.more ? 1 : 0),
-    next_attempt_at: pending.nextAttemptAt?.toISOString() ?? null,
-    attempts_24h: { succeeded, failed },
-    response_ms_24h: answerTime ?? { p50: null, p95: null },
-  };
+    nextAttemptAt: pending.nextAttemptAt,
+    attempts24h: { succeeded, failed },
+    responseMs24h: answerTime ?? { p50: null, p95: null },
+  });
 }
 
 export function presentEndpoint(endpoint: PublicEndpoint) {
