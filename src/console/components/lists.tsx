@@ -1,7 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { CursorKind } from '../../http/paging.js';
-import { EARLIEST } from '../../platform/iso-time.js';
 import { Refusal } from '../../platform/refusal.js';
 import { addressOf, type Choice, Live, Refused, readIsoTime, TimeField } from './parts.js';
 
@@ -105,8 +103,8 @@ export function List({ path, query, many, filters, table, nextCursor, children }
       </label>
       <form class="filters row" method="get" action={path}>
         {filters}
-        <TimeField label="Created from" name="from" value={query.get('from')} />
-        <TimeField label="Created before" name="to" value={query.get('to')} />
+        <TimeField label="Created after" name="created_after" value={query.get('created_after')} />
+        <TimeField label="Created before" name="created_before" value={query.get('created_before')} />
         <span class="row">
           <button type="submit">Filter</button>
           {(set > 0 || refused) && (
@@ -140,55 +138,26 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** The filters and the cursor that a list of the API has too, as its query. @throws Refusal invalid_request */
-export function listQuery(query: URLSearchParams, filters: Readonly<Record<string, string | undefined>>) {
-  const { createdAfter, createdBefore } = timeRange(query);
-  const cursor = query.get('cursor') ?? undefined;
-  return { ...filters, created_after: isoText(createdAfter), created_before: isoText(createdBefore), cursor };
-}
-
-/** A time as the API reads it. */
-export const isoText = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
-
-/** The range of the filters, ms since 1970. Both ends are exclusive, as in the API. @throws Refusal invalid_request */
-export function timeRange(query: URLSearchParams): { createdAfter?: number; createdBefore?: number } {
-  const [from, to] = [readTime(query, 'from'), readTime(query, 'to')];
-  if (from !== undefined && to !== undefined && from >= to) {
-    throw invalidFilter('to', 'invalid_time', 'must be later than “Created from”');
-  }
+/**
+ * The query of a page of a list, whose fields have the names of the API's, as the API reads it.
+ * @throws Refusal invalid_request
+ */
+export function listQuery(query: URLSearchParams) {
+  const given = [...query].filter(([name, value]) => value !== '' && name !== 'id');
   return {
-    ...(from !== undefined && { createdAfter: Math.max(from - 1, EARLIEST) }),
-    ...(to !== undefined && { createdBefore: to }),
+    ...Object.fromEntries(given),
+    created_after: readTime(query, 'created_after'),
+    created_before: readTime(query, 'created_before'),
   };
 }
 
-/** A time of the query, ms since 1970; undefined where it is absent. @throws Refusal invalid_request */
-export function readTime(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name) ?? '';
+/** A time of a form as the API reads it; undefined where it is absent. @throws Refusal invalid_request */
+export function readTime(fields: URLSearchParams, name: string): string | undefined {
+  const text = fields.get(name) ?? '';
   if (text === '') return undefined;
-  const time = readIsoTime(text)?.getTime();
-  if (time !== undefined) return time;
+  const time = readIsoTime(text);
+  if (time) return time.toISOString();
   throw invalidFilter(name, 'invalid_time', 'must be a time such as 2026-11-22 06:14, in UTC');
-}
-
-/** The value of a filter that must be one of `values`; undefined where it is absent. @throws Refusal invalid_request */
-export function readChoice<Value extends string>(
-  query: URLSearchParams,
-  name: string,
-  values: readonly Value[],
-): Value | undefined {
-  const text = query.get(name) ?? '';
-  const value = values.find((allowed) => allowed === text);
-  if (value !== undefined || text === '') return value;
-  throw invalidFilter(name, 'invalid_value', `must be one of ${values.join(', ')}`);
-}
-
-/** The position in a list that `cursor` names; undefined at its start. @throws Refusal invalid_request */
-export function readCursor<Key>(query: URLSearchParams, kind: CursorKind<Key, never>): Key | undefined {
-  const text = query.get('cursor');
-  const key = text === null ? undefined : kind.read(text);
-  if (key !== undefined || text === null) return key;
-  throw invalidFilter('cursor', 'invalid_cursor', 'is not a cursor of an earlier page');
 }
 
 export function invalidFilter(parameter: string, code: string, detail: string): Refusal {
@@ -199,11 +168,4 @@ export function invalidFilter(parameter: string, code: string, detail: string): 
 export interface Listed<Item> {
   data: Item[];
   next_cursor: string | null;
-}
-
-/** A page of `rows`, of which one more than `most` was read, and the cursor of the next page. */
-export function pageOf<Row extends { id: string }>(rows: readonly Row[], most: number, kind: CursorKind) {
-  const shown = rows.slice(0, most);
-  const last = shown.at(-1);
-  return { shown, nextCursor: rows.length > most && last ? kind.after(last) : null };
 }

@@ -1,10 +1,9 @@
-import { eventSubject } from '../../delivery/event-catalogue.js';
-import { idCursor } from '../../http/paging.js';
+import type { z } from 'zod';
+import type { deliveryView } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { isId, timeOf } from '../../platform/ids.js';
-import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveries.js';
 import { findEventOf } from '../../reports/read-events.js';
-import { ANY, invalidFilter, List, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
+import { ANY, invalidFilter, List, type Listed, listQuery, Table } from '../components/lists.js';
 import { Field, Select } from '../components/parts.js';
 import { Id, NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
 import { page, type SeeOther, seeOther, type Visit } from '../page.js';
@@ -12,9 +11,9 @@ import { namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { eventPath, MOVING_TRANSFER, REGISTER, transferHref } from './paths.js';
 
 const PATH = '/console/deliveries';
+export type Delivery = z.output<typeof deliveryView>;
+
 const STATUSES = Object.values(DeliveryStatus);
-const DELIVERIES_A_PAGE = 25;
-const cursors = idCursor("a client's deliveries");
 
 /** `/console/deliveries`: the deliveries to all endpoints, newest events first. */
 export const deliveryList = page({
@@ -28,20 +27,11 @@ export const deliveryList = page({
     const query = filtersOf(visit);
     const found = await findById(visit, query);
     if ('location' in found) return found;
-    const { session, config } = visit;
     const endpoints = await readEndpoints(visit);
     const names = namesOf(endpoints);
-    const endpointId = query.get('endpoint')?.toLowerCase() ?? '';
-    const filters = {
-      status: readChoice(query, 'status', STATUSES),
-      ...(isId(endpointId) && { endpointId }),
-      transferId: found.transferId,
-      ...timeRange(query),
-      before: readCursor(query, cursors),
-      take: DELIVERIES_A_PAGE + 1,
-    };
-    const rows = await visit.read((db) => listDeliveries(db, session.clientId, filters));
-    const { shown, nextCursor } = pageOf(rows, DELIVERIES_A_PAGE, cursors);
+    const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Delivery>>('listDeliveries', {
+      query: { ...listQuery(query), transfer_id: found.transferId },
+    });
     const choices = endpoints.map(({ webhookId }) => ({ value: webhookId, text: names.get(webhookId) ?? '' }));
     return (
       <>
@@ -50,12 +40,12 @@ export const deliveryList = page({
           {...{ path: PATH, query, many: 'deliveries', nextCursor }}
           filters={
             <>
-              <Select label="Endpoint" name="endpoint" value={query.get('endpoint')} choices={[ANY, ...choices]} />
+              <Select label="Endpoint" name="webhookId" value={query.get('webhookId')} choices={[ANY, ...choices]} />
               <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...STATUSES]} />
               <IdFilter query={query} />
             </>
           }
-          table={shown.length > 0 && <DeliveryTable visit={visit} deliveries={shown} names={names} />}
+          table={data.length > 0 && <DeliveryTable visit={visit} deliveries={data} names={names} />}
         >
           {endpoints.length > 0 ? (
             <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>
@@ -65,7 +55,7 @@ export const deliveryList = page({
               receiver.
             </p>
           )}
-          {config.environment === 'sandbox' && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
+          {visit.config.environment === 'sandbox' && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
         </List>
       </>
     );
@@ -74,38 +64,37 @@ export const deliveryList = page({
 
 interface TableProps {
   visit: Visit;
-  deliveries: readonly DeliveryRecord[];
+  deliveries: readonly Delivery[];
   /** The names of their endpoints; undefined: they are all of one. */
   names?: ReadonlyMap<string, string>;
 }
 
 export function DeliveryTable({ visit, deliveries, names }: TableProps) {
   return (
-    <Table<DeliveryRecord>
+    <Table<Delivery>
       rows={deliveries}
       row={({ id, status }) => ({ id: `delivery-${id}`, 'data-announce': `${status} delivery` })}
-      href={({ id, eventId }) => eventPath(eventId, id)}
+      href={({ id, event_id }) => eventPath(event_id, id)}
       classes={{ Transfer: 'wide-only' }}
       columns={{
-        Event: ({ event }) => eventSubject(event.type, event.body),
+        Event: ({ transfer_status }) => transfer_status,
         ...(names && {
-          Endpoint: ({ endpointId, endpoint }) => (
-            <Untrusted text={names.get(endpointId) ?? (endpoint.description || endpoint.url)} />
-          ),
+          Endpoint: ({ webhookId, url }) => <Untrusted text={names.get(webhookId) ?? url} />,
         }),
-        Status: ({ status, nextAttemptAt }) => (
+        Status: ({ status, next_attempt_at }) => (
           <span class="one-line">
             <Status status={status} />
-            {nextAttemptAt && <NextAttempt at={nextAttemptAt} />}
+            {next_attempt_at && <NextAttempt at={new Date(next_attempt_at)} />}
           </span>
         ),
-        'Last response': ({ lastAttempt }) =>
-          lastAttempt && (
+        'Last response': ({ last_attempt }) =>
+          last_attempt && (
             <span class="one-line">
-              <Response {...lastAttempt} /> <span class="muted">attempt {lastAttempt.number}</span>
+              <Response error={last_attempt.error} responseStatus={last_attempt.response_status} />{' '}
+              <span class="muted">attempt {last_attempt.number}</span>
             </span>
           ),
-        Transfer: ({ event }) => <Id id={event.transferId} href={transferHref(visit, event.transferId)} />,
+        Transfer: ({ transfer_id }) => <Id id={transfer_id} href={transferHref(visit, transfer_id)} />,
         // The list has the order of its events: a recovery may have made the delivery long after.
         'Event created': ({ id }) => <Time at={new Date(timeOf(id))} />,
       }}

@@ -1,9 +1,10 @@
+import type { z } from 'zod';
 import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
-import { presentEvent } from '../../http/schemas/delivery.js';
+import type { eventView } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { type EventTimeline, listEvents, readEventTimeline, type TimelineDelivery } from '../../reports/read-events.js';
-import { ANY, Empty, List, Pager, pageOf, readChoice, readCursor, Table, timeRange } from '../components/lists.js';
+import { type EventTimeline, readEventTimeline, type TimelineDelivery } from '../../reports/read-events.js';
+import { ANY, Empty, List, type Listed, listQuery, Pager, Table } from '../components/lists.js';
 import { Facts, Live, Select, Up } from '../components/parts.js';
 import { CopyButton, Id, JsonText, Time } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
@@ -12,11 +13,9 @@ import { DeliveryCard } from './delivery.js';
 import { namesOf } from './endpoints/endpoint.js';
 import { eventPath, transferHref } from './paths.js';
 
-export type Event = ReturnType<typeof presentEvent>;
+export type Event = z.output<typeof eventView>;
 
 const PATH = '/console/events';
-const A_PAGE = 25;
-const eventCursors = idCursor("a client's events");
 
 const OUTCOMES = Object.values(DeliveryStatus);
 
@@ -32,15 +31,9 @@ export const eventList = page({
     const query = filtersOf(visit);
     const found = await findById(visit, query);
     if ('location' in found) return found;
-    const filters = {
-      outcome: readChoice(query, 'outcome', OUTCOMES),
-      transferId: found.transferId,
-      ...timeRange(query),
-      before: readCursor(query, eventCursors),
-      take: A_PAGE + 1,
-    };
-    const rows = await visit.read((db) => listEvents(db, visit.session.clientId, filters));
-    const { shown, nextCursor } = pageOf(rows, A_PAGE, eventCursors);
+    const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Event>>('listEvents', {
+      query: { ...listQuery(query), transfer_id: found.transferId },
+    });
     return (
       <>
         <h1>Events</h1>
@@ -57,7 +50,7 @@ export const eventList = page({
               <IdFilter query={query} />
             </>
           }
-          table={shown.length > 0 && <EventTable visit={visit} events={shown.map(presentEvent)} />}
+          table={data.length > 0 && <EventTable visit={visit} events={data} />}
         >
           <p>Every change of a transfer's status creates one event, which is delivered to each enabled endpoint.</p>
           <a href="/console/transfers">Transfers</a>
@@ -134,9 +127,11 @@ export const eventPage = page({
   title: 'Event',
   async view(visit) {
     const { query, session, params } = visit;
-    const range = { after: readCursor(query, cursors), take: DELIVERIES_A_PAGE + 1 };
+    const range = { after: cursors.read(query.get('cursor') ?? ''), take: DELIVERIES_A_PAGE + 1 };
     const { event, deliveries } = await visit.read((db) => readEventTimeline(db, session.clientId, params.id, range));
-    const { shown, nextCursor } = pageOf(deliveries, DELIVERIES_A_PAGE, cursors);
+    const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
+    const last = deliveries.length > DELIVERIES_A_PAGE ? shown.at(-1) : undefined;
+    const nextCursor = last ? cursors.after(last) : null;
     const names = namesOf(shown.map(({ endpoint }) => ({ ...endpoint, webhookId: endpoint.id })));
     return (
       <>

@@ -1,8 +1,7 @@
-import { type DeliveryRecord, listDeliveries } from '../../reports/read-deliveries.js';
-import { Empty } from '../components/lists.js';
+import { Empty, type Listed } from '../components/lists.js';
 import { Live, PageHead } from '../components/parts.js';
 import { isEditor, mayMove, page, type Visit } from '../page.js';
-import { DeliveryTable } from './deliveries.js';
+import { type Delivery, DeliveryTable } from './deliveries.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { EndpointTable } from './endpoints/health.js';
 import { stateOf, Trouble } from './endpoints/state.js';
@@ -23,11 +22,12 @@ export const overview = page({
 const DAY = 86_400_000;
 
 /** The newest failed and pending deliveries. Reads only events whose ladder may have ended within the last day. */
-async function readRecent({ read, session, config }: Visit): Promise<DeliveryRecord[]> {
-  const createdAfter = Date.now() - config.retryDelays.reduce((sum, delay) => sum + delay, DAY);
+async function readRecent({ operations, config }: Visit): Promise<Delivery[]> {
+  const ladder = config.retryDelays.reduce((sum, delay) => sum + delay, DAY);
+  const query = { created_after: new Date(Date.now() - ladder).toISOString(), limit: '10' };
   const list = (status: 'failed' | 'pending') =>
-    read((db) => listDeliveries(db, session.clientId, { status, createdAfter, take: 10 }));
-  return (await Promise.all([list('failed'), list('pending')])).flat();
+    operations.read<Listed<Delivery>>('listDeliveries', { query: { ...query, status } });
+  return (await Promise.all([list('failed'), list('pending')])).flatMap(({ data }) => data);
 }
 
 interface Shown {
@@ -35,7 +35,7 @@ interface Shown {
   endpoints: readonly Endpoint[];
   health: HealthByEndpoint;
   /** Failed deliveries, then pending ones. */
-  recent: readonly DeliveryRecord[];
+  recent: readonly Delivery[];
 }
 
 /** Endpoints in trouble with the way out, the health of all, and what happened lately. */

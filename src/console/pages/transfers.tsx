@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
 import { amountText } from '../../transfers/currencies.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { ANY, Empty, List, type Listed, listQuery, readChoice, Table } from '../components/lists.js';
+import { ANY, Empty, List, type Listed, listQuery, Table } from '../components/lists.js';
 import { Card, Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
 import { Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
@@ -24,16 +24,9 @@ const transferList = page({
   asksItself: true,
   async view(visit) {
     const query = filtersOf(visit);
-    const filters = {
-      status: readChoice(query, 'status', TRANSFER_STATUSES),
-      reference: query.get('reference') || undefined,
-    };
-    const { data: transfers, next_cursor: nextCursor } = await visit.operations.read<Listed<Transfer>>(
-      'listTransfers',
-      {
-        query: listQuery(query, filters),
-      },
-    );
+    const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Transfer>>('listTransfers', {
+      query: listQuery(query),
+    });
     return (
       <>
         <PageHead title="Transfers" button={mayMove(visit) && { href: NEW_TRANSFER, text: 'Make a transfer' }} />
@@ -46,9 +39,9 @@ const transferList = page({
             </>
           }
           table={
-            transfers.length > 0 && (
+            data.length > 0 && (
               <Table
-                rows={transfers}
+                rows={data}
                 row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
                 href={({ id }) => `${PATH}/${id}`}
                 classes={{ Amount: 'right', Id: 'wide-only' }}

@@ -121,7 +121,7 @@ describe('hostile texts', () => {
   test('in the filters of a list are rejected or escaped', async () => {
     const { browser } = await visitor();
     const hostile = '"><script>alert(1)</script>';
-    for (const path of ['events?id', 'deliveries?status', 'deliveries?from', 'transfers?status']) {
+    for (const path of ['events?id', 'deliveries?status', 'deliveries?created_after', 'transfers?status']) {
       const { status, text } = await browser.get(`/console/${path}=${encodeURIComponent(hostile)}`);
       expect([path, status]).toEqual([path, 422]);
       expect(text).not.toContain('<script>alert');
@@ -266,10 +266,10 @@ describe('lists', () => {
     const next = /href="(\/console\/deliveries\?cursor=[^"]+)" rel="next"/.exec(first.text)?.[1] ?? '';
     expect((await browser.get(next)).text.match(/<tr id=/g)).toHaveLength(2);
     expect(await rows('status=failed')).toHaveLength(1);
-    expect(await rows(`endpoint=${endpointId}&status=failed`)).toHaveLength(1);
-    expect(await rows(`endpoint=${newId()}`)).toBeNull();
-    expect(await rows('from=2020-01-01T00:00&to=2020-01-02T00:00')).toBeNull();
-    expect(await rows('from=2020-01-01T00:00&status=failed')).toHaveLength(1);
+    expect(await rows(`webhookId=${endpointId}&status=failed`)).toHaveLength(1);
+    expect(await rows(`webhookId=${newId()}`)).toBeNull();
+    expect(await rows('created_after=2020-01-01T00:00&created_before=2020-01-02T00:00')).toBeNull();
+    expect(await rows('created_after=2020-01-01T00:00&status=failed')).toHaveLength(1);
   });
 
   test('have one link in each row, which covers it, and the whole id on a button', async () => {
@@ -314,12 +314,12 @@ describe('lists', () => {
     const { clientId, browser } = await visitor();
     await makeTimeline(auth.database, clientId);
     const rows = async (query: string) => (await browser.get(`/console/deliveries?${query}`)).text.match(/<tr id=/g);
-    expect(await rows(`from=${new Date(Date.now() - 3_600_000).toISOString()}`)).toHaveLength(1);
-    expect(await rows('from=2020-01-01&to=2020-01-02+12:00')).toBeNull();
-    const reversed = await browser.get('/console/deliveries?from=2020-01-02&to=2020-01-01');
-    expect([reversed.status, reversed.text]).toEqual([
+    expect(await rows(`created_after=${new Date(Date.now() - 3_600_000).toISOString()}`)).toHaveLength(1);
+    expect(await rows('created_after=2020-01-01&created_before=2020-01-02+12:00')).toBeNull();
+    const unreadable = await browser.get('/console/deliveries?created_before=yesterday');
+    expect([unreadable.status, unreadable.text]).toEqual([
       422,
-      expect.stringMatching(/id="error-to">must be later than “Created from”/),
+      expect.stringMatching(/id="error-created_before">must be a time such as/),
     ]);
   });
 

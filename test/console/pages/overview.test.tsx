@@ -1,10 +1,10 @@
 import { jest } from '@jest/globals';
 import { render } from 'preact-render-to-string';
 import type { Visit } from '../../../src/console/page.js';
+import type { Delivery } from '../../../src/console/pages/deliveries.js';
 import { Overview } from '../../../src/console/pages/overview.js';
 import type { EndpointHealth } from '../../../src/endpoints/health.js';
 import { newId } from '../../../src/platform/ids.js';
-import type { DeliveryRecord } from '../../../src/reports/read-deliveries.js';
 import { broken, endpoint, health, NOW, untried } from './endpoints/make.js';
 
 beforeAll(() => void jest.useFakeTimers({ now: NOW }));
@@ -27,7 +27,7 @@ function overview(
   endpoints = [endpoint()],
   own: EndpointHealth = health(),
   editor = true,
-  recent: DeliveryRecord[] = [],
+  recent: Delivery[] = [],
   environment = 'sandbox',
 ): string {
   const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
@@ -84,13 +84,13 @@ describe('the overview', () => {
 
   it('lists what failed and what is pending', () => {
     expect(textOf(overview())).not.toContain('Failed and pending');
-    const made = (status: 'failed' | 'pending', lastAttempt: object | null) =>
+    const made = (status: 'failed' | 'pending', last_attempt: object | null) =>
       ({
-        ...{ id: newId(), eventId: newId(), endpointId: endpoint().webhookId, status, lastAttempt },
-        nextAttemptAt: status === 'pending' ? new Date(NOW.getTime() + 300_000) : null,
-        event: { type: 'transfer.status_changed', transferId: newId(), body: '{"data":{"status":"SENT"}}' },
-      }) as unknown as DeliveryRecord;
-    const failed = made('failed', { number: 7, error: 'status', responseStatus: 503 });
+        ...{ id: newId(), event_id: newId(), webhookId: endpoint().webhookId, status, last_attempt },
+        next_attempt_at: status === 'pending' ? new Date(NOW.getTime() + 300_000).toISOString() : null,
+        ...{ transfer_id: newId(), transfer_status: 'SENT' },
+      }) as unknown as Delivery;
+    const failed = made('failed', { number: 7, error: 'status', response_status: 503 });
     const text = textOf(overview(undefined, undefined, true, [failed, made('pending', null)]));
     expect(text).toMatch(/failed 503 attempt 7/);
     expect(text).toMatch(/pending next in 5 min/);

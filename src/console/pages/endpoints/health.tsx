@@ -1,11 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { EndpointHealth } from '../../../endpoints/health.js';
-import { listDeliveries } from '../../../reports/read-deliveries.js';
-import { Empty, Table } from '../../components/lists.js';
+import { Empty, type Listed, Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';
 import { countText, durationText, Id, Time, Untrusted } from '../../components/values.js';
 import { isEditor, mayMove, page, seeOther } from '../../page.js';
-import { DeliveryTable } from '../deliveries.js';
+import { type Delivery, DeliveryTable } from '../deliveries.js';
 import { endpointPath, MOVING_TRANSFER, REGISTER } from '../paths.js';
 import {
   changeEndpoint,
@@ -89,16 +88,15 @@ export function EndpointTable({ endpoints, health }: { endpoints: readonly Endpo
 }
 
 /** Deliveries on the page; the list of deliveries has the others. */
-const LATEST = 10;
+const LATEST = '10';
 
 const healthPage = endpointPage('', {
   points: 5,
   async view({ visit, endpoint, health, path }) {
-    const { session } = visit;
     const { webhookId } = visit.params;
-    const deliveries = await visit.read((db) =>
-      listDeliveries(db, session.clientId, { endpointId: webhookId, take: LATEST }),
-    );
+    const { data: deliveries } = await visit.operations.read<Listed<Delivery>>('listDeliveries', {
+      query: { webhookId, limit: LATEST },
+    });
     const { created_at, updated_at, max_concurrency } = endpoint;
     return (
       <Live id="endpoint" class="stack" path={path}>
@@ -121,7 +119,7 @@ const healthPage = endpointPage('', {
         <section class="stack" aria-label="Latest deliveries">
           <div class="row between">
             <h2>Latest deliveries</h2>
-            {deliveries.length > 0 && <a href={`/console/deliveries?endpoint=${webhookId}`}>All deliveries</a>}
+            {deliveries.length > 0 && <a href={`/console/deliveries?webhookId=${webhookId}`}>All deliveries</a>}
           </div>
           {deliveries.length > 0 ? (
             <DeliveryTable visit={visit} deliveries={deliveries} />

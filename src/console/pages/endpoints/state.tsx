@@ -70,7 +70,7 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
           <Pending pending={pending} />
         </p>
         <p class="row">
-          <a href={`/console/deliveries?endpoint=${endpoint.webhookId}`}>See its deliveries</a>
+          <a href={`/console/deliveries?webhookId=${endpoint.webhookId}`}>See its deliveries</a>
           {editor && <a href={`${path}/statement`}>Recover what failed</a>}
         </p>
       </div>

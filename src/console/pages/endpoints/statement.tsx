@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { statementView } from '../../../http/schemas/statement.js';
-import { isoText, readTime } from '../../components/lists.js';
+import { readTime } from '../../components/lists.js';
 import { Facts, Submit, TimeField, timeValue } from '../../components/parts.js';
 import { countOf, countText, Time } from '../../components/values.js';
 import { isEditor, seeOther } from '../../page.js';
@@ -143,5 +143,5 @@ export function missedSince(
  * @throws Refusal invalid_request
  */
 function windowOf(fields: URLSearchParams) {
-  return { since: isoText(readTime(fields, 'since')), until: isoText(readTime(fields, 'until')) };
+  return { since: readTime(fields, 'since'), until: readTime(fields, 'until') };
 }
