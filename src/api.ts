@@ -4,21 +4,22 @@ import type { Handover } from './delivery/handover.js';
 import { notifyHandover } from './delivery/notifications.js';
 import { createApp } from './http/app.js';
 import { listenForOperators } from './http/operations.js';
-import { type Listening, listen, toConfigError } from './http/server.js';
+import { listen, toConfigError } from './http/server.js';
 import { ConfigError } from './platform/config/config-error.js';
 import { EnvelopeError } from './platform/database/encryption.js';
 import { Heartbeat } from './platform/heartbeat.js';
 import { newId } from './platform/ids.js';
-import { type RoleContext, runRole } from './process/bootstrap.js';
+import { type RoleContext, runRole, type Stop } from './process/bootstrap.js';
 import { announceReady } from './process/lifecycle.js';
 import { type KnownTemporal, readinessOf } from './process/readiness.js';
 
 /** Assembles the HTTP API and listens. */
-export async function startApi(context: RoleContext, handover: Handover, temporal?: KnownTemporal): Promise<Listening> {
+export async function startApi(context: RoleContext, stops: Stop[], handover: Handover, temporal?: KnownTemporal) {
   const { config, database, log } = context;
   const readiness = readinessOf(context, temporal);
   const authority = openAuthority(context);
   const heartbeat = new Heartbeat({ db: database, table: 'apis', id: newId(), log });
+  stops.unshift(() => heartbeat.stop());
   const dependencies = { ...context, handover, authority, readiness, liveApis: () => heartbeat.count };
   const app = createApp(dependencies, consoleExtension);
   await authority.prepare().catch((error: unknown) => {
@@ -27,16 +28,10 @@ export async function startApi(context: RoleContext, handover: Handover, tempora
     log.warn({ err: error }, 'the signing keys could not be read yet');
   });
   const operations = await listenForOperators(context, readiness);
+  stops.unshift(() => operations.close());
   const listening = await listen(app, config).catch(toConfigError('PORT'));
+  stops.unshift(() => listening.close(config.shutdownDelay));
   heartbeat.start();
-  return {
-    port: listening.port,
-    async close() {
-      await listening.close(config.shutdownDelay);
-      await operations.close();
-      await heartbeat.stop();
-    },
-  };
 }
 
 /** The role `api`: accepts changes. Workers make the deliveries. Prints `ready <base_url>` when it serves. */
@@ -45,8 +40,7 @@ export async function runApi(env: NodeJS.ProcessEnv, announce = announceReady): 
     const { config, database, log } = context;
     const handover = notifyHandover(database, config.retryDelays, log);
     stops.unshift(() => handover.flush());
-    const api = await startApi(context, handover);
-    stops.unshift(() => api.close());
+    await startApi(context, stops, handover);
     return config.baseUrl;
   });
 }

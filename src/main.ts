@@ -43,8 +43,7 @@ async function start(context: RoleContext, stops: Stop[], stack?: Stack): Promis
     () => engineDatabase.close(),
   );
   const known = { worker: engine.temporal, isMissing: () => stack?.temporal.failed === true };
-  const api = await startApi(context, engine.handover, known);
-  stops.unshift(() => api.close());
+  await startApi(context, stops, engine.handover, known);
   engine.start();
   stack?.temporal.ready.then(
     () => print(temporalUi(stack)),
