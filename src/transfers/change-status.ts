@@ -27,7 +27,10 @@ export async function changeStatus(db: Handle, handover: Handover, request: Stat
   const allowed = (request.from ?? TRANSFER_STATUSES).filter((from) => NEXT_STATUSES[from].includes(status));
   const content = eventContent({ type: EVENT_TYPE, data: { id: transferId, status } });
   const traceparent = currentTraceparent();
-  const row = await run(db, handover, { request, allowed, content, traceparent });
+  const change = { request, allowed, content, traceparent };
+  // A step of the sandbox has a statement of its own.
+  const batcher = request.sandboxStep ? undefined : batcherOf(db, handover);
+  const row = batcher ? await batcher.run(change) : (await changeAndHandOver(db, handover, [change]))[0];
   if (!row) throw new Refusal('not_found', 'There is no such transfer.');
   const { changed, started } = row;
   if (!changed) throw refused(row.seen, status, allowed);
@@ -54,7 +57,7 @@ function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
   const batcher =
     known.get(handover) ??
     new Batcher<Change, HandedOver | undefined>({
-      run: async (changes) => handOver(db, handover, await changeAll(db, handover, changes)),
+      run: (changes) => changeAndHandOver(db, handover, changes),
       size: BATCH,
       ...(sharing.inTransaction
         ? { concurrency: 1, gather: 0, isPart: true }
@@ -65,21 +68,12 @@ function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
   return batcher;
 }
 
-async function run(db: Handle, handover: Handover, change: Change): Promise<HandedOver | undefined> {
-  const { sandboxStep } = change.request;
-  const batcher = sandboxStep ? undefined : batcherOf(db, handover);
-  if (batcher) return batcher.run(change);
-  const rows = sandboxStep
-    ? [await changeByStep(db, handover, change, sandboxStep)]
-    : await changeAll(db, handover, [change]);
-  return handOver(db, handover, rows)[0];
-}
-
 /** A changed row, and when the change may be answered: see `Handover.committed`. */
 type HandedOver = ChangedRow & { started: Promise<void> | undefined };
 
 /** Hands the events of a statement over together, so that the attempts share a lease. */
-function handOver(db: Handle, handover: Handover, rows: readonly (ChangedRow | undefined)[]) {
+async function changeAndHandOver(db: Handle, handover: Handover, changes: readonly Change[]) {
+  const rows = await changeAll(db, handover, changes);
   return rows.map((row): HandedOver | undefined => {
     if (!row?.changed || !row.event) return row && { ...row, started: undefined };
     const event = { ...row.event, clientId: row.changed.clientId };
@@ -133,37 +127,18 @@ export const EVENT_TYPE = 'transfer.status_changed';
 const SET_STATUS: Action = 'transfers.set-status';
 
 /**
- * Makes the changes in one statement. None of them is an automatic step.
+ * Makes the changes in one statement. An automatic step is alone in it: the statement records the step too, and changes
+ * nothing unless the steps before this one are recorded and this one is not. A workflow that starts again begins after
+ * this step; after the last step none does.
  * @param handover gives the ladder
- * @returns a row for each change, in the given order; undefined if the transfer does not exist
+ * @returns a row for each change, in the given order; undefined if the transfer does not exist, or the step is not due
  */
 export async function changeAll(
   db: Handle,
   handover: Pick<Handover, 'retryDelays'>,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
-  const rows = await db.hot<ChangedRow>(CHANGE_STATUS, valuesOf(handover, changes));
-  const byPosition = new Map(rows.map((row) => [row.position, row]));
-  return changes.map((_, i) => byPosition.get(i + 1));
-}
-
-/**
- * Makes the change of an automatic step and records the step, in one statement. A workflow that starts again begins after
- * this step; after the last step none does.
- * @returns undefined unless the steps before this one are recorded and this one is not
- */
-export async function changeByStep(
-  db: Handle,
-  handover: Pick<Handover, 'retryDelays'>,
-  change: Change,
-  { number, isLast }: NonNullable<StatusChangeRequest['sandboxStep']>,
-): Promise<ChangedRow | undefined> {
-  const [row] = await db.query<ChangedRow>(CHANGE_BY_STEP, [...valuesOf(handover, [change]), number, isLast]);
-  return row;
-}
-
-function valuesOf(handover: Pick<Handover, 'retryDelays'>, changes: readonly Change[]): unknown[] {
-  return [
+  const values = [
     changes.map(({ request }) => request.transferId),
     changes.map(({ request }) => request.clientId ?? null),
     changes.map(({ request }) => request.to),
@@ -176,6 +151,12 @@ function valuesOf(handover: Pick<Handover, 'retryDelays'>, changes: readonly Cha
     ...appendValues(EVENT_TYPE, handover),
     SET_STATUS,
   ];
+  const step = changes[0]?.request.sandboxStep;
+  const rows = step
+    ? await db.query<ChangedRow>(CHANGE_BY_STEP, [...values, step.number, step.isLast])
+    : await db.hot<ChangedRow>(CHANGE_STATUS, values);
+  const byPosition = new Map(rows.map((row) => [row.position, row]));
+  return changes.map((_, i) => byPosition.get(i + 1));
 }
 
 /**
