@@ -7,7 +7,7 @@ import { type Handle, rowOf } from '../platform/database/database.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { describeLimit, LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
-import { Refusal, type RefusalCode } from '../platform/refusal.js';
+import { Refusal } from '../platform/refusal.js';
 import { sharedGauges } from '../platform/telemetry/gauges.js';
 import { changeStatus } from './change-status.js';
 import { REASON_CODES, type ReasonCode } from './states.js';
@@ -34,18 +34,16 @@ export const SANDBOX_ACCOUNTS: readonly (readonly [string, readonly TransferStat
 /** The codes as an account contains them: `INSUFFICIENT_FUNDS`. */
 export const ACCOUNT_CODES: readonly string[] = REASON_CODES.map((code) => code.toUpperCase());
 
-/** The steps that each account makes its transfer take. Upper and lower case differ. */
+/** The steps that each account makes its transfer take; the last one has the reason code. Upper and lower case differ. */
 export const SANDBOX_STEPS: ReadonlyMap<string, readonly SandboxStep[]> = new Map(
   SANDBOX_ACCOUNTS.flatMap(([account, statuses, reasonCode = null]) => {
     const codes = account.includes(CODE) ? REASON_CODES : [reasonCode];
-    return codes.map((code) => [account.replace(CODE, code?.toUpperCase() ?? ''), stepsOf(statuses, code)] as const);
+    return codes.map((code) => {
+      const steps = statuses.map((status) => ({ status, reasonCode: status === statuses.at(-1) ? code : null }));
+      return [account.replace(CODE, code?.toUpperCase() ?? ''), steps] as const;
+    });
   }),
 );
-
-/** The last status has the reason code. */
-function stepsOf(statuses: readonly TransferStatus[], reasonCode: ReasonCode | null): SandboxStep[] {
-  return statuses.map((status, i) => ({ status, reasonCode: i === statuses.length - 1 ? reasonCode : null }));
-}
 
 /** The settings that decide about accounts of the sandbox. */
 export type SandboxRules = Pick<Config, 'environment' | 'sandboxStep'>;
@@ -56,18 +54,15 @@ export type SandboxRules = Pick<Config, 'environment' | 'sandboxStep'>;
  */
 export function automaticSteps(account: string, { environment }: SandboxRules): readonly SandboxStep[] | undefined {
   if (!account.startsWith(PREFIX)) return undefined;
-  if (environment === 'production') {
-    throw refusedAccount('sandbox_account', 'is an account of the sandbox, which production does not have');
-  }
+  const isProduction = environment === 'production';
   const steps = SANDBOX_STEPS.get(account);
-  if (steps) return steps;
+  if (steps && !isProduction) return steps;
   const accounts = SANDBOX_ACCOUNTS.map(([name]) => name).join(', ');
-  const detail = `must be one of ${accounts}; ${CODE} is one of ${ACCOUNT_CODES.join(', ')}`;
-  throw refusedAccount('unknown_sandbox_account', detail);
-}
-
-function refusedAccount(code: Extract<RefusalCode, `${string}sandbox_account`>, detail: string): Refusal {
-  return new Refusal(code, `The account ${detail}.`, [{ pointer: '/destination/account', code, detail }]);
+  const code = isProduction ? 'sandbox_account' : 'unknown_sandbox_account';
+  const detail = isProduction
+    ? 'is an account of the sandbox, which production does not have'
+    : `must be one of ${accounts}; ${CODE} is one of ${ACCOUNT_CODES.join(', ')}`;
+  throw new Refusal(code, `The account ${detail}.`, [{ pointer: '/destination/account', code, detail }]);
 }
 
 const { amount: MOST_UNFINISHED } = LIMITS.unfinishedSandboxTransfers;
