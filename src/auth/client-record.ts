@@ -19,16 +19,14 @@ export interface ClientRecord {
 
 interface SecretRecord {
   id: string;
-  hash: Buffer;
+  /** In hexadecimal. */
+  hash: string;
   revoked: boolean;
   /** ms since 1970; null: never. */
   expiresAt: number | null;
 }
 
-type Row = Omit<ClientRecord, 'networks' | 'secrets'> & {
-  networks: string[];
-  secrets: (Omit<SecretRecord, 'hash'> & { hash: string })[];
-};
+type Row = Omit<ClientRecord, 'networks'> & { networks: string[] };
 
 const STATEMENT = `
   select c.id::text, c.revoked_at is not null as revoked, to_json(c.scopes) as scopes, to_json(c.networks) as networks,
@@ -42,9 +40,7 @@ const STATEMENT = `
 /** Reads a client in one statement, also if the client does not exist. `clientId` must be a UUID. */
 export async function readClientRecord(db: Handle, clientId: string): Promise<ClientRecord | undefined> {
   const [row] = await db.hot<Row>(STATEMENT, [clientId]);
-  if (!row) return undefined;
-  const secrets = row.secrets.map((secret) => ({ ...secret, hash: Buffer.from(secret.hash, 'hex') }));
-  return { ...row, networks: new Networks(row.networks), secrets };
+  return row && { ...row, networks: new Networks(row.networks) };
 }
 
 /** Whether the secret, and each token issued for it, is valid at `now` (ms since 1970). */
@@ -52,7 +48,7 @@ export function isAlive(secret: SecretRecord, now: number): boolean {
   return !secret.revoked && (secret.expiresAt === null || secret.expiresAt > now);
 }
 
-const NO_HASH = Buffer.alloc(32);
+const NO_HASH = '00'.repeat(32);
 
 /**
  * The client and its secret that matches `clientSecret`. Undefined if the client is unknown, malformed or revoked, or
@@ -72,7 +68,7 @@ export async function checkCredentials(
   let match: SecretRecord | undefined;
   for (let i = 0; i < MAX_ACTIVE_SECRETS; i++) {
     const secret = secrets[i];
-    const equal = timingSafeEqual(given, secret?.hash ?? NO_HASH);
+    const equal = timingSafeEqual(given, Buffer.from(secret?.hash ?? NO_HASH, 'hex'));
     if (equal && secret) match = secret;
   }
   return client && match && !client.revoked ? { client, secret: match } : undefined;

@@ -120,9 +120,7 @@ export function revokeClient(db: Handle, actor: Actor, clientId: string): Promis
 }
 
 /** What is undefined does not change; a limit that is null becomes that of the deployment. */
-export type ClientChange = {
-  [Field in 'name' | 'networks' | 'rateLimit' | 'maxEndpoints']?: NewClient[Field] | undefined;
-};
+type ClientChange = Omit<NewClient, 'name' | 'scopes'> & { name?: string | undefined };
 
 /** The audit entries of a change, and the values that they compare. */
 const CHANGES = [

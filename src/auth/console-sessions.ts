@@ -31,8 +31,8 @@ export interface ConsoleGrant {
 function consoleScopes({ role, scopes }: Pick<ConsoleGrant, 'role' | 'scopes'>): string[] {
   const permitted = permittedScopes(role, scopes);
   if (permitted.length > 0) return permitted;
-  const reading = role === 'viewer' ? ' that ends in :read' : '';
-  throw new Refusal('insufficient_scope', `The console needs a scope of a client${reading}; there is none.`);
+  const detail = 'The console needs a scope of a client, which ends in :read for a viewer; there is none.';
+  throw new Refusal('insufficient_scope', detail);
 }
 
 function permittedScopes(role: ConsoleRole, scopes: readonly string[]): string[] {

@@ -13,10 +13,7 @@ export const NOT_SENT = {
 } as const;
 
 /** Whether the receiver did what the case expects. `refused` needs a response: no response proves nothing. */
-export function hasPassed(
-  name: CheckCase,
-  { responseStatus, error }: Pick<CaseOutcome, 'responseStatus' | 'error'>,
-): boolean {
+export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcome): boolean {
   return CHECK_CASES[name] === '2xx' ? error === null : responseStatus !== null && error !== null;
 }
 
@@ -31,11 +28,8 @@ export function hintFor(name: CheckCase, outcome: CaseOutcome, validPassed: bool
   return [oddity, mistake].filter(Boolean).join(' ') || null;
 }
 
-function mistakeOf(
-  name: CheckCase,
-  { responseStatus, responseHeaders, error }: CaseOutcome,
-  validPassed: boolean | null,
-): string {
+function mistakeOf(name: CheckCase, outcome: CaseOutcome, validPassed: boolean | null): string {
+  const { responseStatus, responseHeaders, error } = outcome;
   if (responseStatus === null) return noResponse(name, error);
   const begin = `The receiver responded with ${responseStatus}.`;
   if (CHECK_CASES[name] === 'refused') return `${begin} ${ACCEPTED[name] ?? ''}`;

@@ -16,7 +16,11 @@ afterAll(() => {
 });
 
 const now = Date.now();
-const [older, newer] = [makeClientSecret(), makeClientSecret()];
+const make = () => {
+  const { hash, ...made } = makeClientSecret();
+  return { ...made, hash: hash.toString('hex') };
+};
+const [older, newer] = [make(), make()];
 const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
   id: newId(),
   revoked: false,
