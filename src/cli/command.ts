@@ -9,9 +9,9 @@ import type { Columns } from './view.js';
 export interface CommandResult {
   json: object;
   /** A line on standard error, after the result. */
-  note?: string | undefined;
+  note?: string | false;
   /** If set, the command prints its result, then this line as an error, and exits with 1. */
-  failure?: string | undefined;
+  failure?: string | false;
 }
 
 /** A command that prints the result of its action. Commands added to it are of the same kind. */
@@ -30,8 +30,8 @@ export class Command extends CommanderCommand {
       const { render, screenHere } = await import('./view.js');
       const isJson = this.opts<{ json?: true }>().json;
       process.stdout.write(`${isJson ? printed : render(JSON.parse(printed), columns, screenHere())}\n`);
-      if (note !== undefined) process.stderr.write(`${note}\n`);
-      if (failure !== undefined) throw new Error(failure);
+      if (note) process.stderr.write(`${note}\n`);
+      if (failure) throw new Error(failure);
     });
   }
 }

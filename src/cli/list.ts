@@ -30,7 +30,7 @@ export function declareList<Item extends { id: string }, Filters>(group: Command
       const { limit, cursor: before } = options;
       const found = await list.read(database, { ...options, before, take: limit + 1 });
       const shown = found.slice(0, limit);
-      const note = found.length > limit ? `there are more; next page: --cursor ${shown.at(-1)?.id}` : undefined;
+      const note = found.length > limit && `there are more; next page: --cursor ${shown.at(-1)?.id}`;
       return { json: shown.map(list.present), note };
     }),
     list.columns,

@@ -36,15 +36,6 @@ import type { RoleContext } from './bootstrap.js';
 const WAITING = 10_000;
 
 /**
- * A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
- */
-const WORKFLOW_SLOTS = {
-  maxCachedWorkflows: 300,
-  maxConcurrentWorkflowTaskExecutions: 40,
-  maxConcurrentActivityTaskExecutions: 200,
-};
-
-/**
  * Workflows other than those of events are started this often, ms. The first step of a simulated transfer counts from its
  * creation, so a start within SANDBOX_STEP delays no step.
  */
@@ -82,12 +73,12 @@ export function createDeliveryEngine(context: RoleContext) {
     onUnreadableSecret: () => void endIfKeyIsWrong(context),
     log,
   });
-  const poll = () => dispatcher.poll();
   const listener = new AttemptListener({
     url: config.databaseDirectUrl,
     database,
     receiver: {
-      ...{ workers, perEndpoint, poll },
+      ...{ workers, perEndpoint },
+      poll: () => dispatcher.poll(),
       expect: (at) => dispatcher.expect(at),
       scanned: (upTo) => dispatcher.scanned(upTo),
     },
@@ -105,7 +96,10 @@ export function createDeliveryEngine(context: RoleContext) {
         ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.leaveQueued(at)),
         ...createRemoveExpiredActivities(database, config.retention, log),
       },
-      ...WORKFLOW_SLOTS,
+      // A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
+      maxCachedWorkflows: 300,
+      maxConcurrentWorkflowTaskExecutions: 40,
+      maxConcurrentActivityTaskExecutions: 200,
     },
     onConnected: () => starter.request(),
     measured: config.metrics !== undefined,

@@ -111,10 +111,8 @@ const retry = onDatabase(async ({ database, environment, actor }, id: string, { 
   if (!wait) return { json: { id, retried: true } };
   const attempt = presentAttempt(await nextAttempt(database, id, made));
   const { error, response_status } = attempt;
-  return {
-    json: { id, retried: true, attempt },
-    failure: error === null ? undefined : `the attempt failed: ${error === 'status' ? response_status : error}`,
-  };
+  const failure = error !== null && `the attempt failed: ${error === 'status' ? response_status : error}`;
+  return { json: { id, retried: true, attempt }, failure };
 });
 
 /** Longer than an attempt takes and waits on a worker that is not overloaded, ms. */

@@ -23,10 +23,8 @@ export function declare(command: Command): void {
 async function doctor(): Promise<CommandResult> {
   const checks = await examine();
   const failed = checks.filter(({ ok }) => !ok).length;
-  return {
-    json: { ok: failed === 0, checks },
-    failure: failed === 0 ? undefined : `${failed} of ${checks.length} checks failed`,
-  };
+  const failure = failed > 0 && `${failed} of ${checks.length} checks failed`;
+  return { json: { ok: failed === 0, checks }, failure };
 }
 
 const warning = (check: string, detail: string): Finding => ({ check, ok: true, warning: true, detail });

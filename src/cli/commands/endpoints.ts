@@ -172,9 +172,6 @@ const check = onDatabase(async ({ database, environment, actor }, endpointId: st
   const failed = ended.cases.filter(({ passed }) => !passed).map(({ name }) => name);
   return {
     json: { webhookId: endpointId, client_id: clientId, ...presentCheck(ended, false) },
-    failure:
-      failed.length === 0
-        ? undefined
-        : `${failed.length} of ${CHECK_CASE_NAMES.length} cases failed: ${failed.join(', ')}`,
+    failure: failed.length > 0 && `${failed.length} of ${CHECK_CASE_NAMES.length} cases failed: ${failed.join(', ')}`,
   };
 });
