@@ -63,7 +63,7 @@ export async function makeAttempt(
 }
 
 /** What disables an endpoint, by reason and URL. */
-const disabling = new LRUCache<string, Batcher<LeasedAttempt, undefined>>({ max: 1_000 });
+const disabling = new LRUCache<string, Batcher<() => Promise<void>, undefined>>({ max: 1_000 });
 
 /**
  * Disables an endpoint that responded 410 or is failing, and cancels its pending deliveries. This runs apart from the
@@ -76,13 +76,13 @@ function disableInTurn(
   reason: 'gone' | 'failing',
 ): Promise<unknown> {
   const key = `${reason} ${attempt.endpointId} ${attempt.url}`;
-  const run = async (attempts: readonly LeasedAttempt[]) => {
-    await disable(dependencies, attempt, reason);
-    return attempts.map(() => undefined);
+  const run = async (waiting: readonly (() => Promise<void>)[]) => {
+    await waiting[0]?.();
+    return waiting.map(() => undefined);
   };
   const turns = disabling.get(key) ?? new Batcher({ run, size: Number.POSITIVE_INFINITY, concurrency: 1, gather: 0 });
   disabling.set(key, turns);
-  return turns.run(attempt);
+  return turns.run(() => disable(dependencies, attempt, reason));
 }
 
 /** If this call is the one that disables the endpoint, the log and the metrics report it. Never rejects. */

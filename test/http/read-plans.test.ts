@@ -126,7 +126,7 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
 const now = Date.now();
 const at = (days: number) => new Date(now - days * DAY).toISOString();
 const RANGE = `created_after=${at(20)}&created_before=${at(19)}`;
-const FIELDS = `from=${at(20).slice(0, 16)}&to=${at(19).slice(0, 16)}`;
+const FIELDS = `created_after=${at(20).slice(0, 16)}&created_before=${at(19).slice(0, 16)}`;
 const cursor = (list: string) => `cursor=${idCursor(list).write(lowestIdAt(now - 20 * DAY))}`;
 const statuses = (path: string) => Object.values(DeliveryStatus).map((status) => `${path}?status=${status}&limit=100`);
 
@@ -204,27 +204,26 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console/events': ({ transfer }) => [
     '',
     `?${FIELDS}`,
-    '?period=7d',
     `?id=${transfer}`,
-    `?${cursor("a client's events")}`,
+    `?${cursor('events')}`,
     ...Object.values(DeliveryStatus).flatMap((status) => [
       `?outcome=${status}`,
       `?outcome=${status}&${FIELDS}`,
-      `?outcome=${status}&${cursor("a client's events")}`,
+      `?outcome=${status}&${cursor('events')}`,
     ]),
   ],
   '/console/events/{id}': () => [''],
   '/console/deliveries': ({ endpoint, disabled, transfer, delivery }) => [
     '',
     `?${FIELDS}`,
-    `?${cursor("a client's deliveries")}`,
-    `?endpoint=${endpoint}`,
-    `?endpoint=${disabled}`,
+    `?${cursor('deliveries')}`,
+    `?webhookId=${endpoint}`,
+    `?webhookId=${disabled}`,
     `?id=${transfer}`,
     `?id=${delivery}`,
     ...statuses(''),
     ...statuses('').map((query) => `${query}&${FIELDS}`),
-    ...statuses('').map((query) => `${query}&endpoint=${endpoint}`),
+    ...statuses('').map((query) => `${query}&webhookId=${endpoint}`),
   ],
   '/console/deliveries/{id}/attempts/{number}': () => [''],
   '/console/endpoints': () => [''],

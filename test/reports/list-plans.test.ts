@@ -67,7 +67,9 @@ describe('lists', () => {
     expect(others).toHaveLength(2);
     for (const node of others) expect(rowsOf(node)).toBeLessThanOrEqual(20 * 100);
     const hours = nodes.filter((node) => node['Relation Name'] === 'endpoint_hours');
-    expect(hours.map(rowsOf)).toEqual([20 * 48]);
+    // The hours of two days, once for each of four numbers.
+    expect(hours.length).toBeLessThanOrEqual(4);
+    for (const node of hours) expect(rowsOf(node)).toBeLessThanOrEqual(20 * 48);
   });
 
   test('a statement reads indexes alone', async () => {

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: a0a353f217fcb39c2b12a12c8df815328e7ebc2aeed76ef84599a85ac2fc6757
+// Document: bf10280b3d1d0dc6e9e03d6d7dae003fbdb88d8e60760e56c97a4941dbfd697f
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1399,7 +1399,7 @@ export interface operations {
       };
     };
   };
-  listEventDeliveries: {
+  listEndpointDeliveries: {
     parameters: {
       query?: {
         status?: "pending" | "succeeded" | "failed" | "cancelled";
@@ -1410,7 +1410,7 @@ export interface operations {
       };
       header?: never;
       path: {
-        id: string;
+        webhookId: string;
       };
       cookie?: never;
     };
@@ -1427,7 +1427,7 @@ export interface operations {
       };
     };
   };
-  listEndpointDeliveries: {
+  listEventDeliveries: {
     parameters: {
       query?: {
         status?: "pending" | "succeeded" | "failed" | "cancelled";
@@ -1438,7 +1438,7 @@ export interface operations {
       };
       header?: never;
       path: {
-        webhookId: string;
+        id: string;
       };
       cookie?: never;
     };
@@ -2188,13 +2188,13 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
     "method": "GET",
     "path": "/events/{id}"
   },
-  "listEventDeliveries": {
-    "method": "GET",
-    "path": "/events/{id}/deliveries"
-  },
   "listEndpointDeliveries": {
     "method": "GET",
     "path": "/webhook-endpoints/{webhookId}/deliveries"
+  },
+  "listEventDeliveries": {
+    "method": "GET",
+    "path": "/events/{id}/deliveries"
   },
   "listDeliveries": {
     "method": "GET",
