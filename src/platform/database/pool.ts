@@ -37,41 +37,66 @@ const LIFETIME = 900;
  */
 const READ_ONLY_LIFETIME = 1;
 
+/** What `pg` sends to start a session. It has no option for further parameters. */
+const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(): ServerSettings };
+
+type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
 /** Opens a pool that closes sessions which hang, are still in a transaction, or cannot write. */
 export function openPool(options: DatabaseOptions, limits: DatabaseLimits): { pool: pg.Pool; reach: Readonly<Reach> } {
+  const { pooled } = options;
   const reach: Reach = { failedSince: undefined, at: Number.NEGATIVE_INFINITY };
   const failed = () => {
     reach.failedSince ??= performance.now();
   };
-  /** Sessions that rejected a statement because they are read-only. */
-  const refusing = new WeakSet<pg.ClientBase>();
-  const readOnlyModes = new WeakMap<pg.ClientBase, Set<string>>();
-  const cannotWrite = (session: pg.ClientBase) => (readOnlyModes.get(session)?.size ?? 0) > 0;
+
+  class Session extends pg.Client {
+    /** The modes in which it cannot write. */
+    readonly readOnlyModes = new Set<string>();
+    /** It rejected a statement because it is read-only. */
+    hasRefused = false;
+    timeLimit: NodeJS.Timeout | undefined;
+
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      this.connection.on('parameterStatus', ({ parameterName: mode, parameterValue }: Parameter) => {
+        // A pooler repeats what its first session reported.
+        if (pooled || !READ_ONLY_MODES.includes(mode)) return;
+        if (parameterValue !== 'on') return void this.readOnlyModes.delete(mode);
+        this.readOnlyModes.add(mode);
+        failed();
+      });
+      this.connection.on('errorMessage', ({ code }: { code?: string }) => {
+        if (code !== READ_ONLY_STATE) return;
+        this.hasRefused = true;
+        if (pooled) void pool.query(END_SESSION).catch(() => undefined);
+      });
+    }
+
+    getStartupConf(): ServerSettings {
+      return { ...getStartupConf.call(this), ...(pooled && POOLED_SETTINGS) };
+    }
+
+    override connect(): Promise<pg.Client>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<pg.Client> | undefined {
+      if (!callback) return super.connect();
+      super.connect((error: Error) => {
+        if (error) failed();
+        // The pool reads it next, for this session.
+        else pool.options.maxLifetimeSeconds = this.readOnlyModes.size > 0 ? READ_ONLY_LIFETIME : LIFETIME;
+        (callback as (error: Error) => void)(error);
+      });
+      return undefined;
+    }
+  }
+
   const settings = options.limits
     ? { ...SERVICE_SETTINGS, statement_timeout: `${options.limits.hold}ms` }
     : SERVICE_SETTINGS;
   const pool: pg.Pool = new pg.Pool({
-    Client: watchedClient(options.pooled ? POOLED_SETTINGS : {}, {
-      failed,
-      opened(session) {
-        // The pool reads it next, for this session.
-        pool.options.maxLifetimeSeconds = cannotWrite(session) ? READ_ONLY_LIFETIME : LIFETIME;
-      },
-      reported(session, mode, on) {
-        // A pooler repeats what its first session reported.
-        if (options.pooled || !READ_ONLY_MODES.includes(mode)) return;
-        const modes = readOnlyModes.get(session) ?? new Set();
-        readOnlyModes.set(session, modes);
-        if (!on) return void modes.delete(mode);
-        modes.add(mode);
-        failed();
-      },
-      refused(session) {
-        refusing.add(session);
-        if (options.pooled) void pool.query(END_SESSION).catch(() => undefined);
-      },
-    }),
-    connectionString: (options.pooled ? options.url : withServerSettings(options.url, settings)).reveal(),
+    Client: Session,
+    connectionString: (pooled ? options.url : withServerSettings(options.url, settings)).reveal(),
     max: options.poolSize,
     connectionTimeoutMillis: limits.wait,
     keepAlive: true,
@@ -81,19 +106,19 @@ export function openPool(options: DatabaseOptions, limits: DatabaseLimits): { po
   pool.on('connect', (client) => client.on('error', failed));
   // A server that hangs must not block requests without end. Destroying the connection ends a transaction for certain,
   // and a ROLLBACK or a statement that waits behind the one that hangs.
-  const held = new WeakMap<pg.PoolClient, NodeJS.Timeout>();
-  pool.on('acquire', (client) => {
-    const { stream } = client.connection;
-    held.set(
-      client,
-      setTimeout(() => stream.destroy(), limits.hold),
-    );
+  pool.on('acquire', (client: unknown) => {
+    const session = client as Session;
+    const { stream } = session.connection;
+    session.timeLimit = setTimeout(() => stream.destroy(), limits.hold);
   });
-  pool.on('release', (error, client) => {
-    clearTimeout(held.get(client));
+  pool.on('release', (error, client: unknown) => {
+    const session = client as Session;
+    clearTimeout(session.timeLimit);
     // A connection whose ROLLBACK got no response is still in that transaction. The next statement must not join it.
-    if (client.getTransactionStatus() !== 'I' || refusing.has(client)) void client.end();
-    else if (!error && !cannotWrite(client)) Object.assign(reach, { failedSince: undefined, at: performance.now() });
+    if (session.getTransactionStatus() !== 'I' || session.hasRefused) void session.end();
+    else if (!error && session.readOnlyModes.size === 0) {
+      Object.assign(reach, { failedSince: undefined, at: performance.now() });
+    }
   });
   return { pool, reach };
 }
@@ -115,49 +140,4 @@ const END_SESSION = `select pg_terminate_backend(pg_backend_pid()) where current
 /** What Postgres reports of a session that cannot write: at the start, and whenever it changes. */
 const READ_ONLY_MODES = ['in_hot_standby', 'default_transaction_read_only'];
 
-/** What the pool has no event for. */
-interface Watch {
-  /** A session could not be opened. */
-  failed(): void;
-  opened(session: pg.Client): void;
-  /** Postgres has reported a setting. */
-  reported(session: pg.Client, setting: string, on: boolean): void;
-  /** A statement failed because the session is read-only. */
-  refused(session: pg.Client): void;
-}
-
-type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
-
 type Parameter = Record<'parameterName' | 'parameterValue', string>;
-
-/** What `pg` sends to start a session. It has no option for further parameters. */
-const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(): ServerSettings };
-
-const watchedClient = (parameters: ServerSettings, watch: Watch) =>
-  class extends pg.Client {
-    constructor(config?: pg.ClientConfig) {
-      super(config);
-      this.connection.on('parameterStatus', ({ parameterName, parameterValue }: Parameter) => {
-        watch.reported(this, parameterName, parameterValue === 'on');
-      });
-      this.connection.on('errorMessage', ({ code }: { code?: string }) => {
-        if (code === READ_ONLY_STATE) watch.refused(this);
-      });
-    }
-
-    getStartupConf(): ServerSettings {
-      return { ...getStartupConf.call(this), ...parameters };
-    }
-
-    override connect(): Promise<pg.Client>;
-    override connect(callback: Connected): void;
-    override connect(callback?: Connected): Promise<pg.Client> | undefined {
-      if (!callback) return super.connect();
-      super.connect((error: Error) => {
-        if (error) watch.failed();
-        else watch.opened(this);
-        (callback as (error: Error) => void)(error);
-      });
-      return undefined;
-    }
-  };
