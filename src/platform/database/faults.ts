@@ -45,10 +45,8 @@ export function isReadOnly(error: unknown): boolean {
   return sqlState(error) === READ_ONLY_STATE;
 }
 
-const PRISMA_UNREACHABLE = new Set([
-  ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1011', 'P1017'],
-  ...['P2024', 'P2028', 'P2037'],
-]);
+/** Of Prisma's codes, all of its connection (P1…), no free connection (P2024), and a transaction that was ended. */
+const PRISMA_UNREACHABLE = /^P(1\d{3}|20(24|28|37))$/;
 /** Kinds of error of Prisma's driver adapter that have no SQLSTATE. */
 const ADAPTER_UNREACHABLE = new Set([
   'DatabaseNotReachable',
@@ -83,11 +81,11 @@ export function isUnreachable(error: unknown): boolean {
     return true;
   }
   const state = sqlState(error);
-  if (state !== undefined && !PRISMA_UNREACHABLE.has(state))
+  if (state !== undefined && !PRISMA_UNREACHABLE.test(state))
     return /^(08|28|3D|53|57|58|25006|25P03|25P04|42P01|55P03)/.test(state);
   return faults.some(
     ({ code, message, errors }) =>
-      PRISMA_UNREACHABLE.has(String(code)) ||
+      PRISMA_UNREACHABLE.test(String(code)) ||
       CONNECTION_CODES.test(String(code)) ||
       UNREACHABLE_MESSAGES.test(String(message)) ||
       (Array.isArray(errors) && errors.some(isUnreachable)),
