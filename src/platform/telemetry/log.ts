@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import { type Logger, pino } from 'pino';
 import type { Config } from '../config/config.js';
 
@@ -21,9 +22,7 @@ export function createLog(
   onDropped = () => {},
   output: Writable = process.stderr,
 ): Log {
-  const warnings = new WarningLimit((leftOut) =>
-    log.warn({ left_out: leftOut }, 'repeated warnings were left out in the last minute'),
-  );
+  const counts = new LRUCache<string, { warnings: number }>(WARNINGS);
   const options = {
     level,
     base: { role, pid: process.pid },
@@ -32,7 +31,13 @@ export function createLog(
     hooks: {
       logMethod(this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn, lineLevel: number) {
         const kind = lineLevel === pino.levels.values.warn ? kindOf(args) : undefined;
-        if (kind === undefined || warnings.admits(kind)) method.apply(this, args);
+        if (kind === undefined) return method.apply(this, args);
+        const count = counts.get(kind) ?? { warnings: 0 };
+        if (count.warnings === 0) counts.set(kind, count);
+        count.warnings++;
+        if (count.warnings <= MOST) method.apply(this, args);
+        if (count.warnings === MOST)
+          method.call(this, `further warnings of this kind are left out for a minute: ${kind}`);
       },
     },
   };
@@ -86,26 +91,4 @@ function describeError(error: unknown): unknown {
 
 /** Warnings of one kind that are logged in a minute. An outage would otherwise log one for each request. */
 const MOST = 10;
-const MINUTE = 60_000;
-
-/** Limits repeated warnings, and reports once a minute how many of each kind were left out. */
-class WarningLimit {
-  readonly #counts = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(private readonly report: (leftOut: Readonly<Record<string, number>>) => void) {}
-
-  admits(kind: string): boolean {
-    const count = (this.#counts.get(kind) ?? 0) + 1;
-    this.#counts.set(kind, count);
-    this.#timer ??= setTimeout(() => this.#endMinute(), MINUTE).unref();
-    return count <= MOST;
-  }
-
-  #endMinute(): void {
-    const leftOut = [...this.#counts].filter(([, count]) => count > MOST).map(([kind, count]) => [kind, count - MOST]);
-    this.#counts.clear();
-    this.#timer = undefined;
-    if (leftOut.length > 0) this.report(Object.fromEntries(leftOut));
-  }
-}
+const WARNINGS = { max: 1_000, ttl: 60_000, ttlResolution: 0 };
