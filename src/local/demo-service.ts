@@ -7,14 +7,10 @@ import { readEnvironment } from '../platform/config/config.js';
 import { lockHolder, readPrivateJson } from './stack-state.js';
 
 /** The part of `LOCAL_DIR/sandbox-client.json` that the demo reads. */
-export interface SandboxClient {
-  auth_url: string;
-  base_url: string;
-  client_id: string;
-  client_secret: string;
-  temporal_namespace: string;
-  temporal_ui_url: string;
-}
+export type SandboxClient = Record<
+  'auth_url' | 'base_url' | 'client_id' | 'client_secret' | 'temporal_namespace' | 'temporal_ui_url',
+  string
+>;
 
 /** Starts the service as `npm start` does, unless it is already running under LOCAL_DIR. */
 export async function startService(stops: (() => Promise<unknown>)[]) {

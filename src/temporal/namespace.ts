@@ -60,23 +60,20 @@ async function registerNamespace(
 ): Promise<string | undefined> {
   // protobufjs takes a plain object for a 64-bit number.
   const retention = { seconds: { low: seconds, high: 0, unsigned: false } as never };
-  try {
-    const { config } = await connection.workflowService.describeNamespace({ namespace });
-    if (config?.workflowExecutionRetentionTtl?.seconds?.toNumber() === seconds) return undefined;
-    await connection.workflowService.updateNamespace({
-      namespace,
-      config: { workflowExecutionRetentionTtl: retention },
-    });
-    return `keeps ended workflows for ${formatDuration(1_000 * seconds)}`;
-  } catch (error) {
+  const { workflowService } = connection;
+  const described = await workflowService.describeNamespace({ namespace }).catch((error: unknown) => {
     if (!isNamespaceMissing(error)) throw error;
+  });
+  if (!described) {
+    const made = workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: retention });
+    await made.catch((error: { code?: number }) => {
+      if (error.code !== ALREADY_EXISTS) throw error;
+    });
+    return 'made';
   }
-  try {
-    await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: retention });
-  } catch (error) {
-    if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error;
-  }
-  return 'made';
+  if (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() === seconds) return undefined;
+  await workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl: retention } });
+  return `keeps ended workflows for ${formatDuration(1_000 * seconds)}`;
 }
 
 /**
@@ -94,10 +91,16 @@ async function onceKnown<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+type Operator = Pick<Connection, 'operatorService'>;
+
+async function unregisteredAttributes({ operatorService }: Operator, namespace: string) {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  return SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
+}
+
 /** Adds the missing search attributes. @returns their names */
 async function registerSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = SEARCH_ATTRIBUTES.filter(({ name }) => customAttributes?.[name] === undefined);
+  const missing = await unregisteredAttributes(connection, namespace);
   if (missing.length > 0) await addSearchAttributes(connection, namespace, missing);
   return missing.map(({ name }) => name);
 }
@@ -113,21 +116,15 @@ export async function addSearchAttributes(
 }
 
 /** The names of the search attributes that the namespace lacks. */
-export async function missingAttributes(
-  client: Client,
-  { operatorService }: Pick<Connection, 'operatorService'>,
-): Promise<string[]> {
-  const { namespace } = client.options;
-  const names = SEARCH_ATTRIBUTES.map(({ name }) => name);
+export async function missingAttributes(client: Client, connection: Operator): Promise<string[]> {
   try {
-    const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-    return names.filter((name) => customAttributes?.[name] === undefined);
+    return (await unregisteredAttributes(connection, client.options.namespace)).map(({ name }) => name);
   } catch (error) {
     if (!isNotAllowed(error)) throw error;
   }
   // A count refuses a query that names an unknown attribute, and any caller that starts workflows may count.
   const missing: string[] = [];
-  for (const name of names) {
+  for (const { name } of SEARCH_ATTRIBUTES) {
     await client.workflow.count(`${name} is null`).catch((error: unknown) => {
       if (!isRefusedInput(error)) throw error;
       missing.push(name);
@@ -181,12 +178,8 @@ export async function temporalFindings(
   further?: (client: Client) => Promise<Finding>,
 ): Promise<Finding[]> {
   const { namespace } = temporal;
-  let connection: Connection;
-  try {
-    connection = await connectOnce(temporal);
-  } catch (error) {
-    return [finding('Temporal', '', (error as Error).message)];
-  }
+  const connection = await connectOnce(temporal).catch((error: Error) => error);
+  if (connection instanceof Error) return [finding('Temporal', '', connection.message)];
   try {
     const reached = finding('Temporal', temporal.address);
     const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
