@@ -3,8 +3,8 @@ import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
 import type { eventView } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { type EventTimeline, readEventTimeline, type TimelineDelivery } from '../../reports/read-events.js';
-import { ANY, Empty, List, type Listed, listQuery, Pager, Table } from '../components/lists.js';
+import { readEventTimeline } from '../../reports/read-events.js';
+import { ANY, List, type Listed, listQuery, Pager, Table } from '../components/lists.js';
 import { Facts, Live, Select, Up } from '../components/parts.js';
 import { CopyButton, Id, JsonText, Time } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
@@ -96,25 +96,6 @@ function Delivered({ counts }: { counts: Event['deliveries'] }) {
   );
 }
 
-/** What the event is: the top of its page. */
-function EventHead({ visit, event }: { visit: Visit; event: EventTimeline['event'] }) {
-  const transfer = transferHref(visit, event.transferId);
-  return (
-    <>
-      <Up to="/console/events">Events</Up>
-      <h1>Event {eventSubject(event.type, event.body)}</h1>
-      <Facts
-        of={{
-          Type: <code>{event.type}</code>,
-          Event: <Id id={event.id} whole />,
-          Transfer: <Id id={event.transferId} href={transfer} whole />,
-          Created: <Time at={event.createdAt} ago />,
-        }}
-      />
-    </>
-  );
-}
-
 /** An event has a delivery for each endpoint: seldom more than a few. */
 const DELIVERIES_A_PAGE = 25;
 const cursors = idCursor("an event's deliveries");
@@ -132,23 +113,35 @@ export const eventPage = page({
     const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
     const last = deliveries.length > DELIVERIES_A_PAGE ? shown.at(-1) : undefined;
     const nextCursor = last ? cursors.after(last) : null;
+    const count = (status: DeliveryStatus) => shown.filter((delivery) => delivery.status === status).length;
     const names = namesOf(shown.map(({ endpoint }) => ({ ...endpoint, webhookId: endpoint.id })));
     return (
       <>
-        <EventHead visit={visit} event={event} />
+        <Up to={PATH}>Events</Up>
+        <h1>Event {eventSubject(event.type, event.body)}</h1>
+        <Facts
+          of={{
+            Type: <code>{event.type}</code>,
+            Event: <Id id={event.id} whole />,
+            Transfer: <Id id={event.transferId} href={transferHref(visit, event.transferId)} whole />,
+            Created: <Time at={event.createdAt} ago />,
+          }}
+        />
         <Live id="deliveries" path={eventPath(event.id)} query={query} class="stack">
-          {shown.length === 0 ? (
-            <Empty title="This event was sent to no endpoint">
-              <p>No endpoint was enabled when it was created. Enable or register one, then recover what it missed.</p>
-              <a href="/console/endpoints">Endpoints</a>
-            </Empty>
-          ) : (
-            <p>
-              <strong>{summaryOf(shown)}</strong>
-              {nextCursor !== null && ' More are on the next page.'}
-            </p>
-          )}
-          {inTroubleFirst(shown).map((delivery) => (
+          <p>
+            <strong>
+              <Delivered
+                counts={{
+                  succeeded: count('succeeded'),
+                  failed: count('failed'),
+                  cancelled: count('cancelled'),
+                  pending: count('pending'),
+                }}
+              />
+            </strong>
+            {nextCursor !== null && ' on this page'}
+          </p>
+          {shown.map((delivery) => (
             <DeliveryCard
               key={delivery.id}
               visit={visit}
@@ -181,23 +174,3 @@ export const retryForm = form({
     return seeOther(eventPath(visit.params.id), 'Retry requested. Its result appears below.');
   },
 });
-
-const TROUBLE_FIRST = ['failed', 'cancelled', 'pending', 'succeeded'] as const;
-
-type Deliveries = readonly TimelineDelivery[];
-
-const inTroubleFirst = (deliveries: Deliveries): Deliveries =>
-  TROUBLE_FIRST.flatMap((status) => deliveries.filter((delivery) => delivery.status === status));
-
-/** `2 of 6 endpoints have received this event. 1 delivery failed, 3 are pending.` */
-function summaryOf(deliveries: Deliveries): string {
-  const count = (status: DeliveryStatus) => deliveries.filter((delivery) => delivery.status === status).length;
-  const succeeded = count('succeeded');
-  const others = (['failed', 'cancelled', 'pending'] as const).filter((status) => count(status) > 0);
-  const all = deliveries.length;
-  const received = succeeded < all ? `${succeeded} of ${all}` : all === 1 ? 'The' : `All ${all}`;
-  const first = `${received} ${all === 1 ? 'endpoint has' : 'endpoints have'} received this event.`;
-  return [first, others.length > 0 && `${others.map((status) => `${count(status)} ${status}`).join(', ')}.`]
-    .filter(Boolean)
-    .join(' ');
-}

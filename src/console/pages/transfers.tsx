@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
 import { amountText } from '../../transfers/currencies.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
-import { ANY, Empty, List, type Listed, listQuery, Table } from '../components/lists.js';
-import { Card, Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
+import { ANY, List, type Listed, listQuery, Table } from '../components/lists.js';
+import { Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
 import { Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
@@ -110,35 +110,24 @@ const transferPage = page({
                 )),
             }}
           />
-          <Card title="History">
-            <ol class="time-line">
-              {transfer.status_history.map(({ status, at, reason, reason_code }, index) => (
-                <li key={status} class="rung made" id={`change-${index}`} data-announce={`The transfer is ${status}.`}>
-                  <span class="row">
-                    <Status status={status} />
-                    <Time at={at} ago />
-                  </span>
-                  {(reason !== null || reason_code !== null) && (
-                    <span class="muted">
-                      {reason_code !== null && <code>{reason_code}</code>}{' '}
-                      {reason !== null && <Untrusted text={reason} />}
-                    </span>
-                  )}
-                </li>
-              ))}
-            </ol>
-          </Card>
+          <section class="stack" aria-labelledby="history-name">
+            <h2 id="history-name">History</h2>
+            <Table
+              rows={transfer.status_history}
+              row={({ status }) => ({ id: `change-${status}`, 'data-announce': `The transfer is ${status}.` })}
+              columns={{
+                Status: ({ status }) => <Status status={status} />,
+                At: ({ at }) => <Time at={at} ago />,
+                'Reason code': ({ reason_code }) => reason_code && <code>{reason_code}</code>,
+                Reason: ({ reason }) => reason && <Untrusted text={reason} />,
+              }}
+            />
+          </section>
           {mayMove(visit) && <MoveForms id={id} status={transfer.status} />}
-          {events && (
+          {events && events.data.length > 0 && (
             <section class="stack" aria-labelledby="events-name">
               <h2 id="events-name">Events</h2>
-              {events.data.length === 0 ? (
-                <Empty title="No events yet">
-                  <p>The first change of the status after the creation makes the first event.</p>
-                </Empty>
-              ) : (
-                <EventTable events={events.data} />
-              )}
+              <EventTable events={events.data} />
             </section>
           )}
         </Live>

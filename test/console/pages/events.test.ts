@@ -30,7 +30,7 @@ describe('the page of an event', () => {
     expect(text).toMatch(/Waiting: attempt 3 at <time [^>]*>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC<\/time>\./);
     expect(text).toMatch(/next <time [^>]*>in 4 min<\/time>/);
     expect(text).toContain('The receiver responded with 503.');
-    expect(text).toContain('0 of 1 endpoint has received this event. 1 pending.');
+    expect(text).toMatch(/0 of 1 delivered<\/span><span class="muted"> · 1 pending/);
     expect(text).toContain('If this extra attempt fails, ');
     expect([...text.matchAll(/class="rung (\w+)/g)].map(([, kind]) => kind)).toEqual([
       ...['bad', 'bad'],
@@ -41,7 +41,7 @@ describe('the page of an event', () => {
     expect(text).toContain(`href="/console/transfers/${transferId}"`);
   });
 
-  test('puts endpoints in trouble first and collapses the delivered ones, with names that differ', async () => {
+  test('opens the deliveries that have not succeeded, with names that differ', async () => {
     const { clientId, browser } = await visitor();
     const { eventId, endpointId, deliveryId } = await makeTimeline(auth.database, clientId, {
       outcomes: [204],
@@ -54,10 +54,10 @@ describe('the page of an event', () => {
     await auth.database.prisma.delivery.create({ data: failed });
     const { text } = await browser.get(`/console/events/${eventId}`);
     expect([...text.matchAll(/id="delivery-([^"]+)"( open)?/g)].map(([, id, open]) => [id, open])).toEqual([
-      [failed.id, ' open'],
       [deliveryId, undefined],
+      [failed.id, ' open'],
     ]);
-    expect(text).toContain('1 of 2 endpoints have received this event. 1 failed.');
+    expect(text).toMatch(/1 of 2 delivered<\/span><span class="muted"> · 1 failed/);
     const names = [...text.matchAll(/<h2><bdi class="untrusted">([^<]*)</g)].map(([, name]) => name);
     expect(new Set(names).size).toBe(2);
     expect(names[0]).toMatch(/ \(registered .* UTC\)$/);
@@ -99,7 +99,7 @@ describe('the page of an event', () => {
     const { clientId, browser } = await visitor();
     const { eventId, deliveryId } = await makeTimeline(auth.database, clientId, { outcomes: [] });
     await auth.database.prisma.delivery.delete({ where: { id: deliveryId } });
-    expect((await browser.get(`/console/events/${eventId}`)).text).toContain('This event was sent to no endpoint');
+    expect((await browser.get(`/console/events/${eventId}`)).text).toContain('No endpoint was enabled');
   });
 });
 
