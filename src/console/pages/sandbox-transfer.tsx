@@ -1,21 +1,21 @@
 import type { TransferStatus } from '../../platform/database/generated/enums.js';
 import { Refusal } from '../../platform/refusal.js';
 import { SANDBOX_STEPS } from '../../transfers/sandbox.js';
-import { NEXT_STATUSES, REASON_CODES, STATUSES_WITH_REASON_CODE } from '../../transfers/states.js';
+import { NEXT_STATUSES } from '../../transfers/states.js';
 import { Card, type Choice, Field, PostButton, Select, Submit, Up } from '../components/parts.js';
 import { form, page, seeOther, type Visit } from '../page.js';
 
 export const NEW_TRANSFER = '/console/transfers/new';
 
 /** @throws Refusal not_found */
-export function refuseOutsideSandbox({ config }: Pick<Visit, 'config'>): void {
+function refuseOutsideSandbox({ config }: Pick<Visit, 'config'>): void {
   if (config.environment === 'sandbox') return;
-  throw new Refusal('not_found', 'The console creates and changes transfers in the sandbox only. Use the API.');
+  throw new Refusal('not_found', 'The console makes transfers in the sandbox only. Use the API.');
 }
 
-/** The outcome of a sandbox transfer, which its account selects (contract, Sandbox). */
+/** The accounts of sandbox transfers by the outcome that each selects (contract, Sandbox). */
 const OUTCOMES: readonly Choice[] = [
-  { value: '', text: 'None: you change its status yourself' },
+  { value: 'DE89370400440532013000', text: 'None: you change its status yourself' },
   ...Array.from(SANDBOX_STEPS, ([value, steps]) => {
     const path = steps.map(({ status }) => status).join(' → ');
     return { value, text: [path, steps.at(-1)?.reasonCode].filter(Boolean).join(': ') };
@@ -39,8 +39,9 @@ export const newTransferPage = page({
             label="Outcome"
             name="outcome"
             choices={OUTCOMES}
-            value={OUTCOMES.find(({ value }) => value === visit.query.get('outcome'))?.value}
+            value={visit.query.get('outcome')}
             hint="With an outcome, the status changes on its own every few seconds. Each change is an event."
+            pointer="/destination/account"
           />
           <div class="fields">
             <Field
@@ -64,14 +65,6 @@ export const newTransferPage = page({
             />
           </div>
           <Field label="To" name="name" pointer="/destination/name" required value="Ada Lovelace" />
-          <Field
-            label="Account"
-            name="account"
-            pointer="/destination/account"
-            value="DE89370400440532013000"
-            class="mono"
-            hint="Ignored with an outcome, which has an account of its own."
-          />
           <Field label="Reference (optional)" name="reference" />
           <Submit>Make the transfer</Submit>
         </form>
@@ -88,47 +81,28 @@ export const newTransferForm = form({
     refuseOutsideSandbox(visit);
     const text = (name: string) => fields.get(name) ?? '';
     const body = {
-      amount: { value: numberOf(text('value')), currency: text('currency').trim().toUpperCase() },
-      destination: { name: text('name'), account: text('outcome') || text('account') },
+      amount: { value: Number(text('value')), currency: text('currency').trim().toUpperCase() },
+      destination: { name: text('name'), account: text('outcome') },
       reference: text('reference') || null,
     };
     const { id } = await visit.operations.change<{ id: string }>('createTransfer', { body });
-    const next = text('outcome')
-      ? 'Its status changes on its own, and this page follows it.'
-      : 'Change its status below.';
-    return seeOther(`/console/transfers/${id}`, `The transfer is created. ${next} Each change is an event.`);
+    return seeOther(`/console/transfers/${id}`, 'The transfer is created. Each change of its status is an event.');
   },
 });
 
-/** Any other text stays a text, so that the API explains the error. */
-function numberOf(text: string): number | string {
-  return /^\d{1,16}$/.test(text.trim()) ? Number(text.trim()) : text;
-}
-
-/** Changes the status of a sandbox transfer as the operator would, or cancels it as a client would. */
+/** Changes the status of a sandbox transfer as the operator would. */
 export function MoveForms({ id, status }: { id: string; status: TransferStatus }) {
   const next = NEXT_STATUSES[status];
   if (next.length === 0) return <p class="muted">{status} is final.</p>;
   return (
     <Card title="Change the status">
-      <form class="stack" method="post" action={`/console/transfers/${id}/status`} id="move">
-        <div class="fields">
-          <Select label="New status" name="status" choices={next} />
-          <Select
-            label="Reason code (optional)"
-            name="reason_code"
-            choices={[{ value: '', text: 'None' }, ...REASON_CODES]}
-            hint={`Only with ${STATUSES_WITH_REASON_CODE.join(', ')}.`}
-          />
-          <Field label="Reason (optional)" name="reason" />
-        </div>
-        <Submit>Change</Submit>
-      </form>
-      {status === 'CREATED' && (
-        <PostButton action={`/console/transfers/${id}/cancel`} id="cancel" class="danger">
-          Cancel the transfer
-        </PostButton>
-      )}
+      <div class="row">
+        {next.map((to) => (
+          <PostButton key={to} id={`to-${to}`} action={`/console/transfers/${id}/status`} fields={{ status: to }}>
+            {to}
+          </PostButton>
+        ))}
+      </div>
     </Card>
   );
 }

@@ -8,7 +8,7 @@ import { Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
 import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';
-import { MoveForms, NEW_TRANSFER, newTransferForm, newTransferPage, refuseOutsideSandbox } from './sandbox-transfer.js';
+import { MoveForms, NEW_TRANSFER, newTransferForm, newTransferPage } from './sandbox-transfer.js';
 
 const PATH = '/console/transfers';
 
@@ -143,24 +143,10 @@ const moveForm = form({
   page: transferPage,
   async submit(visit, fields) {
     const { id } = visit.params;
-    const given = (name: string) => fields.get(name) || null;
-    const body = { status: given('status') ?? '', reason: given('reason'), reason_code: given('reason_code') };
+    const body = { status: fields.get('status') ?? '' };
     const { status } = await visit.operations.change<Transfer>('setSandboxTransferStatus', { params: { id }, body });
     return seeOther(`${PATH}/${id}`, `The transfer is ${status}. Its event is being delivered.`);
   },
 });
 
-/** `/console/transfers/{id}/cancel` */
-const cancelForm = form({
-  path: '/console/transfers/{id}/cancel',
-  scope: 'transfers:write',
-  page: transferPage,
-  async submit(visit) {
-    refuseOutsideSandbox(visit);
-    const { id } = visit.params;
-    await visit.operations.change('cancelTransfer', { params: { id } });
-    return seeOther(`${PATH}/${id}`, 'The transfer is cancelled.');
-  },
-});
-
-export const transferPages = [transferList, newTransferPage, newTransferForm, transferPage, moveForm, cancelForm];
+export const transferPages = [transferList, newTransferPage, newTransferForm, transferPage, moveForm];
