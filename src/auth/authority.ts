@@ -174,7 +174,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       const end = Math.min(clock.now() + lifetime, secretExpiresAt ?? Number.POSITIVE_INFINITY);
       const expiresIn = Math.max(1, Math.floor(end / 1_000) - issuedAt);
       const scope = scopes.join(' ');
-      const { kid, key } = await keyRing.signingKey();
+      const { kid, key } = await readInTime(keyRing.signingKey());
       // The claims are those of RFC 9068 §2.2 and the client's secret that the token was issued for.
       const accessToken = await new SignJWT({ client_id: clientId, secret_id: secretId, scope })
         .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: TYPE, kid })

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../platform/config/config.js';
@@ -33,8 +34,9 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
     signal.addEventListener('abort', () => reject(signal.reason));
   });
   // Keeps the port until Temporal begins, so that another stack does not choose it, and work on this Temporal.
-  const holder = createServer((socket) => socket.destroy()).on('error', () => {});
+  const holder = createServer((socket) => socket.destroy());
   holder.listen({ port: plan.port, host: '127.0.0.1', exclusive: true }).unref();
+  const held = once(holder, 'listening').catch(() => {});
 
   const tell = (line: string) => {
     plan.progress(line);
@@ -48,6 +50,7 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
     const { namespace } = temporal;
     for (;;) {
       try {
+        await held;
         await holder[Symbol.asyncDispose]();
         child ??= await startTemporal({
           ...{ ...plan, signal, command, namespace },
