@@ -58,8 +58,8 @@ export async function startCheck(
 
 const BEGIN = 'insert into receiver_checks (id, client_id, endpoint_id) values ($1::uuid, $2::uuid, $3::uuid)';
 
-/** A check whose workflow has not started for so long has failed, s (contract). */
-export const START_WITHIN = 60;
+/** A check whose workflow has not started for so long has failed, s. */
+const START_WITHIN = 60;
 
 /**
  * Ends a check and the need for its workflow. It has passed if all cases have. Cases that were not sent are recorded as
@@ -133,13 +133,8 @@ interface CheckId {
 }
 
 /** @throws Refusal not_found */
-export async function getCheck(db: Handle, of: CheckId): Promise<CheckRecord> {
-  const check = await read(db, of);
-  if (check.finishedAt !== null || Date.now() - check.startedAt.getTime() < START_WITHIN * 1_000) return check;
-  return (await endUnstartedChecks(db, of.clientId)) === 0 ? check : read(db, of);
-}
-
-async function read(db: Handle, { clientId, endpointId, id }: CheckId): Promise<CheckRecord> {
+export async function getCheck(db: Handle, { clientId, endpointId, id }: CheckId): Promise<CheckRecord> {
+  await endUnstartedChecks(db, clientId);
   const check = await db.prisma.receiverCheck.findFirst({
     where: { id, clientId, endpointId, startedAt: { gt: new Date(Date.now() - KEPT) } },
     include: WITH_CASES,
