@@ -25,7 +25,8 @@ export interface NewClient {
 export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
   const { name, rateLimit = null, maxEndpoints = null } = wanted;
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
-  const { secretId, clientSecret, hash } = makeClientSecret();
+  const secretId = newId();
+  const { secret: clientSecret, hash } = makeRandomSecret();
   return atomically(db, async (tx) => {
     const client = await tx.prisma.client.create({
       data: {
@@ -168,12 +169,6 @@ async function lockClient(tx: Handle, clientId: string): Promise<ClientWithSecre
 /** Secrets of a client that are active at one time. With two, a client replaces a secret without an outage. */
 export const MAX_ACTIVE_SECRETS = 2;
 
-/** A new secret with its id, and the hash that is stored. */
-export function makeClientSecret() {
-  const { secret: clientSecret, hash } = makeRandomSecret();
-  return { secretId: newId(), clientSecret, hash };
-}
-
 /**
  * Gives the client a further secret. The existing secret stays active, unless `expireOldIn` (ms) makes it expire or
  * `revoke`, the id of a secret, ends it at once. Concurrent rotations wait for each other on the client's row.
@@ -201,7 +196,8 @@ export async function rotateSecret(
       const where = { clientId, revokedAt: null, ...endsAfter(expiresAt) };
       await tx.prisma.clientSecret.updateMany({ where, data: { expiresAt } });
     }
-    const { secretId, clientSecret, hash } = makeClientSecret();
+    const secretId = newId();
+    const { secret: clientSecret, hash } = makeRandomSecret();
     await tx.prisma.clientSecret.create({ data: { id: secretId, clientId, hash, createdAt: new Date() } });
     const details = {
       secret_id: secretId,

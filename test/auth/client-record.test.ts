@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { type ClientRecord, checkCredentials } from '../../src/auth/client-record.js';
-import { makeClientSecret } from '../../src/auth/clients.js';
+import { makeRandomSecret } from '../../src/auth/clients.js';
 import { newId } from '../../src/platform/ids.js';
 import { Networks } from '../../src/platform/networks.js';
 import { Secret } from '../../src/platform/secret.js';
@@ -17,8 +17,8 @@ afterAll(() => {
 
 const now = Date.now();
 const make = () => {
-  const { hash, ...made } = makeClientSecret();
-  return { ...made, hash: hash.toString('hex') };
+  const { secret, hash } = makeRandomSecret();
+  return { secretId: newId(), clientSecret: secret, hash: hash.toString('hex') };
 };
 const [older, newer] = [make(), make()];
 const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
