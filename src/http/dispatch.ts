@@ -34,7 +34,7 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const hashes = masterKeys.digests('idempotency', [`${ctx.method} ${ctx.path}\n`, bytes]);
     const work = async (db: Handle) => accept()(db);
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
-    const once = { request: { clientId: caller.clientId, key, hashes }, work, refused };
+    const once = { clientId: caller.clientId, key, hashes, work, refused };
     send(ctx, await around(() => together?.(once) ?? respondOnce(database, once)));
   };
 }

@@ -30,8 +30,8 @@ export function readIdempotencyKey(values: readonly string[] | undefined): strin
   return key;
 }
 
-/** A request with a key. */
-export interface KeyedRequest {
+/** A request with a key, and what it does, once. */
+interface Keyed {
   clientId: string;
   key: string;
   /**
@@ -40,11 +40,6 @@ export interface KeyedRequest {
    * to store, then those under the previous master key.
    */
   hashes: ReturnType<MasterKeys['digests']>;
-}
-
-/** What a keyed request does, once. */
-export interface KeyedWork {
-  request: KeyedRequest;
   /** Checks the request first: where its key was used for another one, that is reported and not what is invalid. */
   work: (db: Handle) => Promise<HttpResponse>;
   /** Makes the response of a refusal that is kept. */
@@ -56,7 +51,7 @@ export interface KeyedWork {
  * exist or neither, and no recovery is needed. A key is kept for 24 h.
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
-export function respondOnce(database: Database, keyed: KeyedWork): Promise<HttpResponse> {
+export function respondOnce(database: Database, keyed: Keyed): Promise<HttpResponse> {
   return database.transaction(async (tx) => responseOf(await respondAll(tx, [keyed])));
 }
 
@@ -69,8 +64,8 @@ const GATHER = 20;
  * Like `respondOnce`, for work of one statement that changes nothing where it is refused: concurrent requests share a
  * transaction and its statements.
  */
-export function respondTogether(database: Database): (keyed: KeyedWork) => Promise<HttpResponse> {
-  const batches = new Batcher<KeyedWork, Settled>({
+export function respondTogether(database: Database): (keyed: Keyed) => Promise<HttpResponse> {
+  const batches = new Batcher<Keyed, Settled>({
     // The time limits of connections end it before the deadline of any of the requests.
     run: (all) =>
       withoutDeadline(() => database.transaction((tx) => respondAll({ ...tx, sharing: { inTransaction: true } }, all))),
@@ -91,29 +86,25 @@ function responseOf([settled]: readonly Settled[]): HttpResponse {
 }
 
 /** @throws what is no refusal: then none of the requests has had an effect */
-async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settled[]> {
-  const names = all.map(({ request: { clientId, key } }) => `idempotency ${clientId} ${key}`);
+async function respondAll(tx: Handle, all: readonly Keyed[]): Promise<Settled[]> {
+  const names = all.map(({ clientId, key }) => `idempotency ${clientId} ${key}`);
   const distinct = [...new Set(names)];
   const locks = await tx.hot<{ taken: boolean }>(LOCK, [distinct]);
   const taken = new Set(distinct.filter((_, i) => locks[i]?.taken));
   // Not in the statement that takes the locks: what was committed before a lock was free must be seen.
-  const kept = await readKept(
-    tx,
-    all.map(({ request }) => request),
-  );
-  const made: { request: KeyedRequest; response: HttpResponse }[] = [];
-  const respond = async ({ request, work, refused }: KeyedWork, i: number): Promise<HttpResponse> => {
+  const values = [all.map(({ clientId }) => clientId), all.map(({ key }) => key)];
+  const kept = await tx.hot<Kept>(READ, values);
+  const made: { keyed: Keyed; response: HttpResponse }[] = [];
+  const respond = async (keyed: Keyed, i: number): Promise<HttpResponse> => {
     const name = names[i] ?? '';
     // Of equal keys in one batch, the first one runs.
     if (!taken.has(name) || names.indexOf(name) < i) {
       throw new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
     }
-    const before = keptFor(request, kept);
-    if (before) {
-      return { ...before, headers: { ...before.headers, 'Idempotency-Replayed': 'true' } };
-    }
-    const response = await work(tx).catch((error: unknown) => refused(keptRefusal(error)));
-    made.push({ request, response });
+    const before = keptFor(keyed, kept);
+    if (before) return { ...before, headers: { ...before.headers, 'Idempotency-Replayed': 'true' } };
+    const response = await keyed.work(tx).catch((error: unknown) => keyed.refused(keptRefusal(error)));
+    made.push({ keyed, response });
     return response;
   };
   const settled = await Promise.all(
@@ -126,9 +117,9 @@ async function respondAll(tx: Handle, all: readonly KeyedWork[]): Promise<Settle
   );
   if (made.length > 0) {
     await tx.hot(KEEP, [
-      made.map(({ request }) => request.clientId),
-      made.map(({ request }) => request.key),
-      made.map(({ request }) => request.hashes[0].toString('hex')),
+      made.map(({ keyed }) => keyed.clientId),
+      made.map(({ keyed }) => keyed.key),
+      made.map(({ keyed }) => keyed.hashes[0].toString('hex')),
       made.map(({ response }) => response.status),
       made.map(({ response }) => JSON.stringify(response.headers)),
       made.map(({ response }) => response.text),
@@ -144,15 +135,11 @@ interface Kept extends HttpResponse {
   hash: string;
 }
 
-function readKept(db: Handle, requests: readonly KeyedRequest[]): Promise<Kept[]> {
-  return db.hot<Kept>(READ, [requests.map(({ clientId }) => clientId), requests.map(({ key }) => key)]);
-}
-
 /**
  * The response that is kept for a request.
  * @throws Refusal idempotency_key_reused where it belongs to another request
  */
-function keptFor({ clientId, key, hashes }: KeyedRequest, all: readonly Kept[]): HttpResponse | undefined {
+function keptFor({ clientId, key, hashes }: Keyed, all: readonly Kept[]): HttpResponse | undefined {
   const kept = all.find((one) => one.clientId === clientId && one.key === key);
   if (!kept) return undefined;
   const hash = Buffer.from(kept.hash, 'hex');

@@ -3,28 +3,16 @@ import { LEFT_JOIN_DELIVERY } from '../delivery/window.js';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, timeOf } from '../platform/ids.js';
 
-/** Pending deliveries of an endpoint whose events have no delivery for its successor. */
-export interface PendingAlone {
-  /** At most `COUNTED_ALONE`. */
-  count: number;
-  /** There are more than `count`; some may have a delivery for the successor. */
-  more: boolean;
-  /** The time of the oldest pending delivery's event. */
-  since: Date;
-}
-
 /** Pending deliveries that are compared with those of the successor. */
 const COUNTED_ALONE = 10_000;
 
 /**
  * Reads the pending deliveries of `endpointId` that are lost if it is deleted: no other delivery sends their events to
- * `successorId`, an endpoint that was registered later. @returns undefined if there are none
+ * `successorId`, an endpoint that was registered later.
+ * @returns their number, and the time of the oldest pending delivery's event; `more`: there are more than `count`, some
+ * of which may have a delivery for the successor; undefined if there are none
  */
-export async function readPendingAlone(
-  db: Handle,
-  endpointId: string,
-  successorId: string,
-): Promise<PendingAlone | undefined> {
+export async function readPendingAlone(db: Handle, endpointId: string, successorId: string) {
   const { enabled, enabledAt } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: successorId } });
   // A delivery has its event's time in its id. Every event that is committed later has a delivery for the successor.
   const before = lowestIdAt(enabled ? enabledAt.getTime() + LATEST_COMMIT : Number.POSITIVE_INFINITY);
@@ -34,11 +22,10 @@ export async function readPendingAlone(
   return count > 0 && oldest !== null ? { count, more, since: new Date(timeOf(oldest)) } : undefined;
 }
 
-interface Row {
-  pending: number;
-  alone: number;
-  oldest: string | null;
-}
+/** What `readPendingAlone` finds. */
+export type PendingAlone = NonNullable<Awaited<ReturnType<typeof readPendingAlone>>>;
+
+type Row = { pending: number; alone: number; oldest: string | null };
 
 /** The oldest pending deliveries. Their order makes Postgres choose the index on (endpoint, status, id). */
 const PENDING_ALONE = `
