@@ -54,32 +54,26 @@ interface Refused {
 
 /** A refusal as RFC 9457 problem details. @param members further members of the problem */
 export function problemResponse(refusal: Refusal, where: Refused, members: object = {}): HttpResponse {
-  const { status } = PROBLEMS[refusal.code];
-  const challenge = CHALLENGES[refusal.code];
-  return jsonResponse(status, JSON.stringify({ ...toProblem(refusal, where), ...members }), {
-    'Content-Type': 'application/problem+json',
-    ...(status === 503 && { 'Retry-After': '2' }),
-    ...(refusal.code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
-    ...(refusal.retryAfter !== undefined && { 'Retry-After': String(refusal.retryAfter) }),
-    ...(challenge !== undefined && { 'WWW-Authenticate': challenge }),
-  });
-}
-
-/** The members of an RFC 9457 problem. */
-export function toProblem(refusal: Refusal, where: Refused) {
-  const { status, title } = PROBLEMS[refusal.code];
-  return {
+  const { code, errors, message: detail, retryAfter } = refusal;
+  const { status, title } = PROBLEMS[code];
+  const challenge = CHALLENGES[code];
+  const problem = {
     // The guide's table of errors has an anchor for each code.
-    type: `${where.baseUrl}/docs/guide#${refusal.code}`,
-    title,
-    status,
-    detail: refusal.message,
+    type: `${where.baseUrl}/docs/guide#${code}`,
+    ...{ title, status, detail },
     // A path that cannot be decoded is not a URI reference (RFC 3986 §2.1) until its stray % are escaped.
     instance: where.path?.replace(/%(?![0-9a-f]{2})/gi, '%25'),
-    code: refusal.code,
-    request_id: where.requestId,
-    ...(refusal.errors.length > 0 && { errors: refusal.errors }),
+    ...{ code, request_id: where.requestId },
+    ...(errors.length > 0 && { errors }),
+    ...members,
   };
+  return jsonResponse(status, JSON.stringify(problem), {
+    'Content-Type': 'application/problem+json',
+    ...(status === 503 && { 'Retry-After': '2' }),
+    ...(code === 'idempotency_key_in_use' && { 'Retry-After': '1' }),
+    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    ...(challenge !== undefined && { 'WWW-Authenticate': challenge }),
+  });
 }
 
 /**

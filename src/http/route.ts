@@ -4,7 +4,7 @@ import type { Handle } from '../platform/database/database.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 import { parseBody } from './body.js';
 import { type HttpResponse, jsonResponse, Reply } from './response.js';
-import { bodyErrors, queryErrors, refuseExcess, shortened } from './validation-errors.js';
+import { errorsOf, refuseExcess, shortened } from './validation-errors.js';
 
 /** The names in braces: `'/transfers/{id}'` → `'id'`. */
 export type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -57,15 +57,8 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
   handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<z.output<View> | Reply>;
 }
 
-/** A request before it is parsed. */
-interface Unread {
-  caller: Caller;
-  params: Readonly<Record<string, string>>;
-  url: string;
-  search: URLSearchParams;
-  /** The body's bytes; empty where there is none. */
-  bytes: Uint8Array;
-}
+/** A request before it is parsed: the bytes of its body, empty where there is none. */
+type Unread = Omit<Incoming<string, never, never>, 'query' | 'body' | 'db'> & { bytes: Uint8Array };
 
 /** An operation with its types closed over. */
 export interface Route
@@ -138,7 +131,7 @@ export const routesOf =
 function check(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json, { reportInput: true });
   if (result.success) return result.data;
-  const validationErrors = bodyErrors(result.error);
+  const validationErrors = errorsOf(result.error, 'field');
   // An attempt to change the secret has a problem code of its own.
   const changesSecret = validationErrors.some(({ code }) => code === 'secret_immutable');
   const code = changesSecret ? 'secret_immutable' : 'invalid_request';
@@ -155,7 +148,7 @@ function readQuery(schema: z.ZodType, search: URLSearchParams): unknown {
       code: 'repeated_parameter',
       detail: 'may appear only once',
     })),
-    ...(result.success ? [] : queryErrors(result.error)),
+    ...(result.success ? [] : errorsOf(result.error, 'parameter')),
   ];
   if (validationErrors.length > 0)
     throw new Refusal('invalid_request', 'The query is invalid; see errors.', validationErrors);

@@ -9,7 +9,7 @@ import { newId } from '../platform/ids.js';
 import { guardSockets } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
 import { requestIdOf } from './middleware.js';
-import { type HttpResponse, problemResponse } from './response.js';
+import { problemResponse } from './response.js';
 
 export interface Listening {
   /** The port that was bound: the configured port, or a free port where that is 0. */
@@ -107,7 +107,7 @@ export async function listen<State, Ctx>(
     else request.socket.destroy();
   });
   server.on('clientError', (error, socket: Socket) =>
-    refuseUnreadable(error, socket, connections.get(socket)?.latest, config.baseUrl),
+    refuseUnreadable(error, socket, config.baseUrl, connections.get(socket)?.latest),
   );
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     refuse(response, 417, 'The only supported expectation is 100-continue.', config.baseUrl);
@@ -153,18 +153,14 @@ const BACKLOG = 4_096;
 /** Refuses a request before the application sees it, with problem details like every other error. */
 function refuse(response: ServerResponse, status: number, detail: string, baseUrl: string): void {
   const requestId = requestIdOf(response.req);
-  const { headers, text } = problemOf(status, detail, { baseUrl, requestId, request: response.req });
+  const { headers, text } = problemOf(status, detail, baseUrl, requestId, response.req);
   response.writeHead(status, { ...headers, 'X-Request-Id': requestId, Connection: 'close' }).end(text);
 }
 
-/** @param where `request` is undefined where the head of the request could not be read */
-function problemOf(
-  status: number,
-  detail: string,
-  where: { baseUrl: string; requestId: string; request: IncomingMessage | undefined },
-): HttpResponse {
-  const path = where.request?.url?.split('?', 1)[0];
-  return problemResponse(new Refusal('malformed_request', detail), { ...where, path }, { status });
+/** @param request undefined where the head of the request could not be read */
+function problemOf(status: number, detail: string, baseUrl: string, requestId: string, request?: IncomingMessage) {
+  const where = { baseUrl, requestId, path: request?.url?.split('?', 1)[0] };
+  return problemResponse(new Refusal('malformed_request', detail), where, { status });
 }
 
 const UNREADABLE: Readonly<Record<string, readonly [number, string]>> = {
@@ -177,12 +173,7 @@ const UNREADABLE: Readonly<Record<string, readonly [number, string]>> = {
  * if its head could be read; the problem then has the request's id, which the log has too.
  * @param latest the latest response of the connection
  */
-function refuseUnreadable(
-  error: NodeJS.ErrnoException,
-  socket: Socket,
-  latest: ServerResponse | undefined,
-  baseUrl: string,
-): void {
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, baseUrl: string, latest?: ServerResponse) {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -190,7 +181,7 @@ function refuseUnreadable(
   const [status, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'The message is not a valid HTTP request.'];
   const response = latest?.req.complete ? undefined : latest;
   const requestId = String(response?.getHeader('X-Request-Id') ?? newId());
-  const { text } = problemOf(status, detail, { baseUrl, requestId, request: response?.req });
+  const { text } = problemOf(status, detail, baseUrl, requestId, response?.req);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
   );

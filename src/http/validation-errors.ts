@@ -8,37 +8,26 @@ export const MAX_ERRORS = 50;
 /** Characters of a name that `errors` quotes: a name may be as long as a body. */
 const MAX_NAME_LENGTH = 128;
 
-/** The error for a field that a request does not have. */
-const UNKNOWN_FIELD = { code: 'unknown_field', detail: 'is not a field of this request' };
-
-const UNKNOWN_PARAMETER = { code: 'unknown_parameter', detail: 'is not a parameter of this request' };
-
 type Issue = z.core.$ZodIssue;
 
+const unknown = (kind: 'field' | 'parameter') => ({
+  code: `unknown_${kind}`,
+  detail: `is not a ${kind} of this request`,
+});
+
 /**
- * The errors of a body, with RFC 6901 pointers and stable codes.
+ * The errors of a body, with RFC 6901 pointers to its fields, or of a query, with names of its parameters.
  * @param error of a parse with `reportInput`, which shows what is missing
  */
-export function bodyErrors(error: z.ZodError): ValidationError[] {
-  return errorsOf(error, (path) => ({ pointer: pointerTo(path) }), UNKNOWN_FIELD);
-}
-
-/** The errors of a query, with parameter names and stable codes. */
-export function queryErrors(error: z.ZodError): ValidationError[] {
-  return errorsOf(error, ([name = '']) => ({ parameter: shortened(name) }), UNKNOWN_PARAMETER);
-}
-
-function errorsOf(
-  { issues }: z.ZodError,
-  place: (path: readonly PropertyKey[]) => Pick<ValidationError, 'pointer' | 'parameter'>,
-  unknown: Pick<ValidationError, 'code' | 'detail'>,
-): ValidationError[] {
-  const validationErrors = issues.flatMap((issue) =>
+export function errorsOf({ issues }: z.ZodError, kind: 'field' | 'parameter'): ValidationError[] {
+  const place = (path: readonly PropertyKey[]) =>
+    kind === 'field' ? { pointer: pointerTo(path) } : { parameter: shortened(path[0] ?? '') };
+  const errors = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({ ...place([...issue.path, key]), ...unknown }))
+      ? issue.keys.map((key) => ({ ...place([...issue.path, key]), ...unknown(kind) }))
       : [{ ...place(issue.path), ...describe(issue) }],
   );
-  return validationErrors.slice(0, MAX_ERRORS);
+  return errors.slice(0, MAX_ERRORS);
 }
 
 /** An RFC 6901 pointer; a name that is too long to quote is cut and ends in `…`. */
@@ -118,9 +107,9 @@ function errorsOfExcess(schema: z.ZodType, { of, names, within }: Excess): Valid
     return [{ pointer, code: 'too_deep', detail: `nests the body deeper than ${MAX_DEPTH} levels` }];
   }
   const known = schema instanceof z.ZodObject ? schema.shape : {};
-  const unknown = names.filter((name) => !Object.hasOwn(known, name)).slice(0, MAX_ERRORS);
-  if (unknown.length > 0) {
-    return unknown.map((name) => ({ pointer: pointerTo([name]), ...UNKNOWN_FIELD }));
+  const others = names.filter((name) => !Object.hasOwn(known, name)).slice(0, MAX_ERRORS);
+  if (others.length > 0) {
+    return others.map((name) => ({ pointer: pointerTo([name]), ...unknown('field') }));
   }
   return [{ pointer, code: 'too_many', detail: `exceeds the limit of ${MAX_MEMBERS} members in a body` }];
 }

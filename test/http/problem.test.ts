@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { refusalOf, toProblem } from '../../src/http/response.js';
+import { problemResponse, refusalOf } from '../../src/http/response.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { Refusal } from '../../src/platform/refusal.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -52,7 +52,7 @@ describe('the error for a fault', () => {
 
 it('a problem escapes a path that cannot be decoded, so that its instance is a URI reference', () => {
   const where = { baseUrl: 'https://api.test', path: '/a%2fb/%E0%A4%A', requestId: 'x' };
-  expect(toProblem(new Refusal('malformed_request', 'x'), where)).toMatchObject({
+  expect(JSON.parse(problemResponse(new Refusal('malformed_request', 'x'), where).text)).toMatchObject({
     type: 'https://api.test/docs/guide#malformed_request',
     instance: '/a%2fb/%E0%A4%25A',
   });

@@ -1,4 +1,5 @@
 import type Router from '@koa/router';
+import { z } from 'zod';
 import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
 import { includesScope, SCOPES } from '../../auth/caller.js';
 import type { Handle } from '../../platform/database/database.js';
@@ -209,11 +210,9 @@ async function readTokenParameters(ctx: AppContext): Promise<TokenParameters> {
 function fromJson(bytes: Uint8Array): TokenParameters {
   const read = parseBody(bytes, Number.POSITIVE_INFINITY);
   if ('excess' in read) throw invalidRequest(`The body is nested deeper than ${MAX_DEPTH} levels.`);
-  const body = read.value;
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidRequest('The body is not a JSON object.');
-  }
-  return pick((name) => (Object.hasOwn(body, name) ? [(body as Record<string, unknown>)[name]] : []));
+  const body = z.record(z.string(), z.unknown()).safeParse(read.value);
+  if (!body.success) throw invalidRequest('The body is not a JSON object.');
+  return pick((name) => [body.data[name]]);
 }
 
 function fromForm(bytes: Uint8Array): TokenParameters {

@@ -51,14 +51,10 @@ addEventListener('DOMContentLoaded', () => {
  * carry. In production the page sends no request.
  */
 export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl, authUrl }: Described): string {
-  const sources = new Set<string>();
-  for (const [path, operations] of Object.entries(document.paths)) {
-    const [, first = '', ...rest] = path.split('/');
-    if (first.startsWith('console')) continue;
-    const host = Object.values(operations).some(({ servers }) => servers !== undefined) ? authUrl : baseUrl;
-    sources.add(`${host}/${first}${rest.length > 0 ? '/' : ''}`);
-  }
-  const connect = environment === 'sandbox' ? [...sources].sort().join(' ') : "'none'";
+  const sources = Object.entries(document.paths)
+    .filter(([path]) => !path.startsWith('/console'))
+    .map(([path, { get, post }]) => `${(get ?? post)?.servers ? authUrl : baseUrl}${path.replace(/{.*/, '')}`);
+  const connect = environment === 'sandbox' ? [...new Set(sources)].join(' ') : "'none'";
   return [
     "default-src 'none'",
     "script-src 'self'",

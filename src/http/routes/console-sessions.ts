@@ -3,7 +3,7 @@ import { CLIENT_SCOPES } from '../../auth/caller.js';
 import { CONSOLE_ROLES, makeSignInLink } from '../../auth/console-sessions.js';
 import type { AppDependencies } from '../context.js';
 import { routesOf } from '../route.js';
-import { requestBody, time, view } from '../schemas/fields.js';
+import { present, requestBody, time, view } from '../schemas/fields.js';
 
 export const newSession = requestBody('ConsoleSessionCreate', {
   role: z.enum(CONSOLE_ROLES).default('viewer').meta({
@@ -36,8 +36,7 @@ export function consoleSessionRoutes({ config }: AppDependencies) {
       async handle({ caller, body: { role }, db }) {
         const { clientId, secretId } = caller;
         const grant = { clientId, secretId, role, scopes: [...caller.scopes] };
-        const { url, expiresAt } = await makeSignInLink(db, `client:${clientId}`, config.baseUrl, grant);
-        return { url, expires_at: expiresAt.toISOString() };
+        return present(signInLink, await makeSignInLink(db, `client:${clientId}`, config.baseUrl, grant));
       },
     }),
   ];

@@ -15,7 +15,7 @@ import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { created } from '../response.js';
 import { routesOf } from '../route.js';
-import { text } from '../schemas/fields.js';
+import { present, text } from '../schemas/fields.js';
 import {
   createdClientView,
   issuedSecretView,
@@ -134,8 +134,7 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       refusals: ['console_link_limit_reached'],
       async handle({ caller, params: { id }, body: { role }, db }) {
         await showOrdinaryClient(db, id);
-        const { url, expiresAt } = await makeOperatorLink(db, actorOf(caller), config.baseUrl, id, role);
-        return { url, expires_at: expiresAt.toISOString() };
+        return present(signInLink, await makeOperatorLink(db, actorOf(caller), config.baseUrl, id, role));
       },
     }),
   ];

@@ -41,7 +41,7 @@ describe('/docs', () => {
     if (name === 'production') expect(reached).toEqual(["'none'"]);
     else {
       expect(reached).toEqual(expect.arrayContaining(['https://api.test/transfers', 'https://api.test/transfers/']));
-      expect(reached).toContain('https://auth.test/path/oauth/');
+      expect(reached).toContain('https://auth.test/path/oauth/token');
       for (const source of reached) expect(source).toMatch(/^https:\/\/(api|auth)\.test\/(?!console)./);
     }
     await here.close();
