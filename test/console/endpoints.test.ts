@@ -292,7 +292,7 @@ test('the switch-over never cancels a delivery that only the first endpoint has'
   const { eventId } = await makeTimeline(auth.database, credentials.client_id, { endpointId, nextAttemptAt });
   await browser.post(`${first}/new-secret`, { secret: `${ENDPOINT_SECRET} 2` });
   const { text } = await browser.get(`${first}/new-secret`);
-  expect(text).toContain('1 delivery is pending at the first endpoint alone.');
+  expect(text).toContain('Pending at the first endpoint alone: 1 delivery.');
   expect(text).not.toContain('delete-first');
   const refused = await browser.post(`${first}/new-secret/delete-first`);
   expect([refused.status, (await stored(first)).deletedAt]).toEqual([409, null]);

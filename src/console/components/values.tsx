@@ -142,9 +142,9 @@ export function countText(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** `1 delivery`, `12,034 deliveries`, `more than 1,000 deliveries` @param more than were counted */
-export function countOf(count: number, singular: string, plural: string, more = false): string {
-  return `${more ? 'more than ' : ''}${countText(count)} ${count === 1 && !more ? singular : plural}`;
+/** `1 delivery`, `12,034 deliveries` */
+export function countOf(count: number, singular: string, plural: string): string {
+  return `${countText(count)} ${count === 1 ? singular : plural}`;
 }
 
 /** ms for people: `85 ms`, `1.3 s`, `32 h 35 min`, `90 days` */

@@ -155,7 +155,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await page.getByText('The second endpoint is registered.').waitFor();
     await page.goto('/console');
     await page.goto(`/console/endpoints/${first}/new-secret`);
-    await page.getByText('1 delivery is pending at the first endpoint alone.').waitFor();
+    await page.getByText('Pending at the first endpoint alone: 1 delivery.').waitFor();
     expect(await page.getByRole('button', { name: /Delete the first endpoint/ }).count()).toBe(0);
     await fits(visitor);
     answer = 204;

@@ -77,11 +77,9 @@ function StillPending({ alone, second: { webhookId } }: { alone: PendingAlone; s
   );
 }
 
-/** `12 deliveries are pending at the first endpoint alone.` */
-function pendingAloneText({ count, more }: PendingAlone): string {
-  const pending = countOf(count, 'delivery is pending', 'deliveries are pending', more).replace(/^m/, 'M');
-  return `${pending} at the first endpoint alone.`;
-}
+/** `Pending at the first endpoint alone: 12 deliveries.` */
+const pendingAloneText = ({ count, more }: PendingAlone) =>
+  `Pending at the first endpoint alone: ${more ? 'more than ' : ''}${countOf(count, 'delivery', 'deliveries')}.`;
 
 const registerSecond = endpointForm('new-secret', newSecretPage, async (visit, fields) => {
   const { url, description, max_concurrency } = await readEndpoint(visit);
