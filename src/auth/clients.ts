@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type Actor, recordAudit } from '../platform/audit.js';
-import { atomically, type Handle } from '../platform/database/database.js';
+import { atomically, type Handle, readClock } from '../platform/database/database.js';
 import type { Client, Prisma } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';
 import { isId, newId } from '../platform/ids.js';
@@ -186,19 +186,20 @@ export async function rotateSecret(
     const client = await lockClient(tx, clientId);
     if (client.revokedAt) throw new Refusal('invalid_request', 'The client is revoked.');
     const revoked = revoke !== undefined && (await endSecret(tx, clientId, revoke)) ? [revoke] : [];
+    const now = await readClock(tx);
     const active = await tx.prisma.clientSecret.findMany({
-      where: { clientId, revokedAt: null, ...endsAfter(new Date()) },
+      where: { clientId, revokedAt: null, ...endsAfter(new Date(now)) },
       orderBy: { id: 'asc' },
     });
     if (active.length >= MAX_ACTIVE_SECRETS) throw twoSecrets(active);
     if (expireOldIn !== undefined) {
-      const expiresAt = new Date(Date.now() + expireOldIn);
+      const expiresAt = new Date(now + expireOldIn);
       const where = { clientId, revokedAt: null, ...endsAfter(expiresAt) };
       await tx.prisma.clientSecret.updateMany({ where, data: { expiresAt } });
     }
     const secretId = newId();
     const { secret: clientSecret, hash } = makeRandomSecret();
-    await tx.prisma.clientSecret.create({ data: { id: secretId, clientId, hash, createdAt: new Date() } });
+    await tx.prisma.clientSecret.create({ data: { id: secretId, clientId, hash, createdAt: new Date(now) } });
     const details = {
       secret_id: secretId,
       ...(expireOldIn !== undefined && { expire_old: formatDuration(expireOldIn) }),

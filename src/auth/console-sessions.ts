@@ -1,5 +1,5 @@
 import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
-import { atomically, type Handle, rowOf } from '../platform/database/database.js';
+import { atomically, type Handle, readClock, rowOf } from '../platform/database/database.js';
 import { isId, newId } from '../platform/ids.js';
 import { describeLimit, LIMITS } from '../platform/limits.js';
 import { Networks } from '../platform/networks.js';
@@ -122,7 +122,10 @@ export async function startSession(
   const removed = await tx.query<{ id: string }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
   const session = { id: newId(), clientId, role, address, signedInBy };
   const { secret: token, hash: tokenHash } = makeRandomSecret();
-  await tx.prisma.consoleSession.create({ data: { ...session, tokenHash, secretId, scopes } });
+  // Prisma's defaults would be this process's clock.
+  const now = new Date(await readClock(tx));
+  const times = { createdAt: now, lastSeenAt: now };
+  await tx.prisma.consoleSession.create({ data: { ...session, tokenHash, secretId, scopes, ...times } });
   const by = bySession(session);
   await recordAudit(tx, { ...by, action: 'console.sign-in', target: clientId, details: link ? { link } : {} });
   const details = { reason: 'session_limit_reached' };
@@ -236,7 +239,7 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
     }
     const id = newId();
     const { secret: code, hash: codeHash } = makeRandomSecret();
-    const expiresAt = new Date(Date.now() + LINK_LIFETIME);
+    const expiresAt = new Date((await readClock(tx)) + LINK_LIFETIME);
     await tx.prisma.consoleCode.create({ data: { id, codeHash, clientId, secretId, role, scopes, expiresAt } });
     const details = { link: id, role, expires_at: expiresAt.toISOString(), ...(secretId && { secret_id: secretId }) };
     await recordAudit(tx, { actor, action: 'console.link', target: clientId, details });

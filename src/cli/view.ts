@@ -38,15 +38,16 @@ export function render(json: Row | Row[], columns: Columns, screen: Screen | und
 type Time = (at: string) => string;
 
 /** A value in one line, harmless to a terminal. */
-function cellText(value: unknown, time: Time): string {
+function cellText(row: Row, name: string, time: Time): string {
+  const value = valueAt(row, name);
   if (value === null || value === undefined) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return TIME.test(text) ? time(text) : harmless(text, LONGEST);
+  return TIME.test(text) ? time(text) : harmless(text, name === 'response_body' ? BODY_SHOWN : undefined);
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-/** Characters of a text that are shown, such as the body of a response. `--json` has it whole. */
-const LONGEST = 500;
+/** Characters of a response's body that are shown. `--json` has it whole. */
+const BODY_SHOWN = 500;
 
 const exact: Time = (at) => at;
 const shortIn =
@@ -63,7 +64,7 @@ const fullIn =
 function layFields(row: Row, names: readonly string[], screen: Screen | undefined): string {
   const indent = Math.max(...names.map((name) => name.length)) + 2;
   const time = screen ? fullIn(screen.now) : exact;
-  return names.map((name) => name.padEnd(indent) + (cellText(valueAt(row, name), time) || '–')).join('\n');
+  return names.map((name) => name.padEnd(indent) + (cellText(row, name, time) || '–')).join('\n');
 }
 
 /** Spaces between two columns. */
@@ -77,13 +78,13 @@ const MIN_LAST_WIDTH = 20;
  */
 function layTable(rows: readonly Row[], columns: readonly string[], screen: Screen | undefined): string {
   const textsOf = (names: readonly string[], time: Time) =>
-    rows.map((row) => names.map((name) => cellText(valueAt(row, name), time)));
+    rows.map((row) => names.map((name) => cellText(row, name, time)));
   if (rows.length === 0) return 'none';
   if (!screen)
     return textsOf(columns, exact)
       .map((cells) => cells.join('\t'))
       .join('\n');
-  const used = columns.filter((name) => rows.some((row) => cellText(valueAt(row, name), exact) !== ''));
+  const used = columns.filter((name) => rows.some((row) => cellText(row, name, exact) !== ''));
   for (const time of [fullIn(screen.now), shortIn(screen.now)]) {
     const lines = [used.map((name) => name.replace(/^.*\./, '').toUpperCase()), ...textsOf(used, time)];
     const widths = used.slice(0, -1).map((_, i) => Math.max(...lines.map((cells) => stringWidth(cells[i] ?? ''))));

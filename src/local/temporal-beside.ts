@@ -40,7 +40,11 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
 
   const tell = (line: string) => {
     plan.progress(line);
-    record({ temporalStart: { failed, line } });
+    try {
+      record({ temporalStart: { failed, line } });
+    } catch {
+      // The disk is full. Temporal starts when it has room again.
+    }
   };
   const start = async () => {
     const command = await findTemporal({

@@ -86,7 +86,7 @@ it('prints an object as fields with aligned values, and its named lists and obje
   expect(elsewhere(json, shown)).toContain('\n\nrows:\nAcme\thttps:');
 });
 
-it('text of a client or a receiver can neither control the terminal nor start a new line, and is cut', () => {
+it('text of a client or a receiver can neither control the terminal nor start a new line, and a body is cut', () => {
   const evil = 'a\u001b[2J\u001b]0;owned\u0007\r\nb\tc\u202egnp.exe\u0085';
   for (const text of [
     onTerminal([{ body: evil }], ['body'], 80).split('\n')[1],
@@ -96,5 +96,5 @@ it('text of a client or a receiver can neither control the terminal nor start a 
     expect(text).toBe('a\ufffd[2J\ufffd]0;owned\ufffd b c\ufffdgnp.exe\ufffd');
   }
   expect(elsewhere({ evil: { evil: '\u202e' } }, {})).toBe('evil  {"evil":"\ufffd"}');
-  expect(elsewhere([{ body: 'x'.repeat(4_096) }], ['body'])).toBe(`${'x'.repeat(500)}…`);
+  expect(elsewhere([{ response_body: 'x'.repeat(4_096) }], ['response_body'])).toBe(`${'x'.repeat(500)}…`);
 });
