@@ -1,4 +1,4 @@
-import { checkMasterKey } from './auth/master-key.js';
+import { findMasterKeyFault } from './auth/master-key.js';
 import { listenForOperators } from './http/operations.js';
 import { ConfigError } from './platform/config/config-error.js';
 import { runRole } from './process/bootstrap.js';
@@ -15,10 +15,10 @@ export async function runWorker(env: NodeJS.ProcessEnv, announce = announceReady
     const { database, masterKeys, log } = context;
     const engine = createDeliveryEngine(context);
     stops.unshift(() => engine.stop());
-    await checkMasterKey(database, masterKeys).catch((error: unknown) => {
-      if (error instanceof ConfigError) throw error;
-      log.warn({ err: error }, 'the master key could not be checked; it is checked when a secret does not open');
-    });
+    const fault = await findMasterKeyFault(database, masterKeys).catch((error: unknown) =>
+      log.warn({ err: error }, 'the master key could not be checked; it is checked when a secret does not open'),
+    );
+    if (fault) throw new ConfigError([fault]);
     const operations = await listenForOperators(context, readinessOf(context, { worker: engine.temporal }));
     // Attempts in flight may take 20 s to end. Until then the process responds to `/healthz`.
     stops.splice(1, 0, () => operations.close());

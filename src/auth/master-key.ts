@@ -1,5 +1,4 @@
 import { type Actor, recordAudit } from '../platform/audit.js';
-import { ConfigError } from '../platform/config/config-error.js';
 import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError, type MasterKeys } from '../platform/database/encryption.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -8,16 +7,13 @@ import type { Secret } from '../platform/secret.js';
 const BATCH = 200;
 
 /**
- * Fails if the newest signing key was sealed with another master key. Endpoints are registered with tokens, so that a
- * deployment with a secret has a signing key.
- * @throws ConfigError
+ * What is wrong if the newest signing key was sealed with another master key. Endpoints are registered with tokens, so that
+ * a deployment with a secret has a signing key.
  */
-export async function checkMasterKey(db: Handle, masterKeys: MasterKeys): Promise<void> {
+export async function findMasterKeyFault(db: Handle, masterKeys: MasterKeys): Promise<string | false> {
   const key = await db.prisma.signingKey.findFirst({ orderBy: { createdAt: 'desc' } });
   const opened = key && openOrFault(masterKeys, { id: key.kid, envelope: key.privateKeyEnvelope });
-  if (opened instanceof EnvelopeError) {
-    throw new ConfigError([`MASTER_KEY: a secret of this deployment ${opened.message}`]);
-  }
+  return opened instanceof EnvelopeError && `MASTER_KEY: a secret of this deployment ${opened.message}`;
 }
 
 interface Sealed {

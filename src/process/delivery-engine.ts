@@ -5,7 +5,7 @@ import { createRemoveExpiredActivities } from '../../activities/remove-expired.j
 import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
-import { checkMasterKey } from '../auth/master-key.js';
+import { findMasterKeyFault } from '../auth/master-key.js';
 import { endUnstartedChecks } from '../checks/checks.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../delivery/backlog.js';
 import { Dispatcher, type Job } from '../delivery/dispatcher.js';
@@ -26,7 +26,6 @@ import { workflowStarter } from '../delivery/workflow-starter.js';
 import { measureClients, readClientResults } from '../endpoints/client-results.js';
 import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
-import { ConfigError } from '../platform/config/config-error.js';
 import { newId } from '../platform/ids.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
@@ -158,14 +157,11 @@ export function createDeliveryEngine(context: RoleContext) {
  * started, or had no secret yet.
  */
 async function endIfKeyIsWrong({ database, masterKeys, log }: RoleContext): Promise<void> {
-  try {
-    await checkMasterKey(database, masterKeys);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) return;
-    log.fatal({ err: error }, 'this process has the wrong master key; it ends');
-    process.exitCode = 1;
-    process.kill(process.pid, 'SIGTERM');
-  }
+  const fault = await findMasterKeyFault(database, masterKeys).catch(() => false);
+  if (!fault) return;
+  log.fatal(`${fault}; the process ends`);
+  process.exitCode = 1;
+  process.kill(process.pid, 'SIGTERM');
 }
 
 /**

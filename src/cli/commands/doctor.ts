@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { checkMasterKey } from '../../auth/master-key.js';
+import { findMasterKeyFault } from '../../auth/master-key.js';
 import { readWorkflowLoad } from '../../delivery/workflow-load.js';
 import { type Config, loadConfig } from '../../platform/config/config.js';
 import { ConfigError } from '../../platform/config/config-error.js';
@@ -113,6 +113,7 @@ async function postgresFindings(config: Config, database: Database): Promise<Fin
   if (current.statement_timeout === '0') lacked.push('statement_timeout');
   const off = DURABLE.filter((name) => current[name] === 'off');
   const pending = await pendingMigrations(database);
+  const masterKeys = new MasterKeys(config.masterKey, config.masterKeyPrevious);
   const clocks = `the clocks of Postgres and of this machine differ by ${difference} s`;
   return [
     finding('Postgres', `version ${version}`, readOnly && READ_ONLY),
@@ -131,7 +132,7 @@ async function postgresFindings(config: Config, database: Database): Promise<Fin
       'all applied',
       pending.length > 0 && `missing ${pending.join(', ')}; run transfer-service migrate`,
     ),
-    ...(pending.length > 0 ? [] : [await masterKeyFinding(config, database)]),
+    ...(pending.length > 0 ? [] : [finding('master key', GOOD_KEY, await findMasterKeyFault(database, masterKeys))]),
     finding('clocks', clocks, difference > MAX_CLOCK_DIFFERENCE && `${clocks}; synchronize both by NTP`),
   ];
 }
@@ -139,15 +140,5 @@ async function postgresFindings(config: Config, database: Database): Promise<Fin
 const READ_ONLY =
   'is read-only, perhaps a standby: let DATABASE_URL lead to the primary, or reset default_transaction_read_only';
 const POOLED = ': a transaction pooler passes no settings on; set them for the role (deploy/postgres/roles.sql)';
+const GOOD_KEY = 'it opens the secrets of this deployment';
 const GOOD_ROLE = 'it has the rights of a running service, and no more';
-
-async function masterKeyFinding({ masterKey, masterKeyPrevious }: Config, database: Database): Promise<Finding> {
-  const check = 'master key';
-  try {
-    await checkMasterKey(database, new MasterKeys(masterKey, masterKeyPrevious));
-    return finding(check, 'it opens the secrets of this deployment');
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return finding(check, '', error.lines.join('; '));
-  }
-}

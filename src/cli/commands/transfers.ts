@@ -17,7 +17,7 @@ type ListOptions = { status?: TransferStatus; client?: string; oldest?: true };
 export function declare(transfers: Command): void {
   declareList(transfers, {
     about: 'list the transfers of all clients, newest first',
-    columns: ['id', 'status', 'amount.value', 'amount.currency', 'client_id', 'created_at', 'destination.name'],
+    columns: ['id', 'status', 'amount.value', 'amount.currency', 'client_id', 'created_at'],
     async read(database, { status, client, oldest, before: cursor, take }: ListOptions & Page) {
       // A mistyped id is an error; an empty list means that the client has no such transfers.
       if (client !== undefined) await showClient(database, client);
