@@ -67,19 +67,16 @@ export function measureProcess(
 ): void {
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  const read = shareReading(readiness, READING);
-  new Gauge({
-    name: 'dependency_up',
-    help: 'Whether this process reaches `postgres` and `temporal`, and finds the `migrations` applied.',
-    labelNames: ['dependency'],
-    registers: [registry],
-    async collect() {
-      const checks = (await read())?.checks;
-      this.set({ dependency: 'postgres' }, checks?.postgres === 'ok' ? 1 : 0);
-      this.set({ dependency: 'migrations' }, checks?.migrations === 'applied' ? 1 : 0);
-      this.set({ dependency: 'temporal' }, checks?.temporal === 'ok' ? 1 : 0);
-    },
-  });
+  sharedGauges(registry, readiness).gaugeOfEach(
+    'dependency_up',
+    'Whether this process reaches `postgres` and `temporal`, and finds the `migrations` applied.',
+    ['dependency', ['postgres', 'migrations', 'temporal']],
+    ({ checks }) => ({
+      postgres: Number(checks.postgres === 'ok'),
+      migrations: Number(checks.migrations === 'applied'),
+      temporal: Number(checks.temporal === 'ok'),
+    }),
+  );
 }
 
 type Connections = Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'temporal'>;

@@ -86,7 +86,8 @@ test('reports at a successful scrape that Postgres is unavailable', async () => 
   const registry = new Registry();
   const away = () => Promise.reject(new Error('connect ECONNREFUSED'));
   measureBacklog(registry, away, 86_400_000);
-  measureProcess(registry, away);
+  const checks = { postgres: 'unreachable', migrations: 'unknown', temporal: 'starting' };
+  measureProcess(registry, async () => ({ checks }));
   const text = await registry.metrics();
   expect(text).toContain('webhook_backlog_up 0\n');
   expect(text).toContain('webhook_deliveries_overdue Nan\n');
