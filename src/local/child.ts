@@ -96,8 +96,9 @@ const STOP_WITHIN = 15_000;
 const PAUSE = 1_000;
 
 /**
- * Starts a program and keeps it running. A program that ends by itself is started again after a second. The program has its own process group: Ctrl-C at the terminal reaches only this process, which ends its
- * programs in the right order.
+ * Starts a program and keeps it running. A program that ends by itself is started again after a second. The program
+ * has its own process group: Ctrl-C at the terminal reaches only this process, which ends its programs in the right
+ * order.
  * @throws Error of one line if the program does not start, with the last line of its log
  */
 export async function startChild(plan: ChildPlan) {
@@ -113,9 +114,10 @@ export async function startChild(plan: ChildPlan) {
   };
   const keepRunning = async () => {
     for (;;) {
-      const why = await ended(current.process);
+      const { process: child } = current;
+      if (isAlive(child)) await once(child, 'exit');
       if (stopping) return;
-      plan.progress(`${plan.name} ended (${why}); starting it again`);
+      plan.progress(`${plan.name} ended (${child.signalCode ?? `exit code ${child.exitCode}`}); starting it again`);
       await sleep(PAUSE, undefined, { ref: false });
       if (stopping) return;
       try {
@@ -185,11 +187,6 @@ async function untilReady(plan: ChildPlan, child: ChildProcess): Promise<void> {
 }
 
 const isAlive = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
-
-async function ended(child: ChildProcess): Promise<string> {
-  if (isAlive(child)) await once(child, 'exit');
-  return child.signalCode ?? `exit code ${child.exitCode}`;
-}
 
 /** The last line of the program's log that names an error, or else the last line. */
 function lastLogLine(plan: ChildPlan): string {

@@ -96,10 +96,7 @@ async function makeDatabase(server: Secret): Promise<void> {
   }
 }
 
-interface OsUser {
-  uid: number;
-  gid: number;
-}
+type OsUser = Record<'uid' | 'gid', number>;
 
 /** The folder for root's Postgres. Every user can traverse it. */
 const OPEN_FOLDER = '/var/lib/transfer-service';

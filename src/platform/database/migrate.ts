@@ -42,7 +42,9 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
   client.on('error', () => undefined);
   await client.connect();
   try {
-    await refuseOtherEncoding(client);
+    const [database] = (await client.query<{ encoding: string }>(ENCODING)).rows;
+    const fault = encodingFault(database?.encoding ?? '');
+    if (fault) throw new Error(fault);
     await takeTurn(client);
     for (const [role, name] of named) await checkRuntimeRole(client, role, name);
     await client.query(RECORDS);
@@ -64,20 +66,16 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
   }
 }
 
-/** In any other encoding, some names cannot be stored, or cannot be read back. @throws Error of one line */
-async function refuseOtherEncoding(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ encoding: string }>(ENCODING);
-  const fault = encodingFault(rows[0]?.encoding ?? '');
-  if (fault) throw new Error(fault);
-}
-
 const ENCODING = `select current_setting('server_encoding') as encoding`;
 
 /** The encoding of the database. */
 export const readEncoding = async (db: Pick<Handle, 'query'>): Promise<string> =>
   (await rowOf<{ encoding: string }>(db, ENCODING, [])).encoding;
 
-/** What is wrong with the encoding of the database; undefined if it is UTF8. */
+/**
+ * What is wrong with the encoding of the database; undefined if it is UTF8. In any other, some names cannot be stored, or
+ * cannot be read back.
+ */
 export function encodingFault(encoding: string): string | undefined {
   if (encoding === 'UTF8') return undefined;
   return `the encoding of the database is ${encoding}; make the database with UTF8 (createdb --template=template0 --encoding=UTF8)`;
