@@ -65,16 +65,11 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
   if (typeof view === 'object' && view !== null && 'location' in view) return redirect(ctx, services, view.location);
   const content = (
     <Refused.Provider value={visit.refused}>
-      {visit.refused && !isShownInPlace(visit.refused, visit.query) && <ErrorSummary refused={visit.refused} />}
+      {visit.refused && <ErrorSummary refused={visit.refused} />}
       {view}
     </Refused.Provider>
   );
   show(ctx, services, { title: page.title, content, status, under: page.under });
-}
-
-/** The filters of a list show their own errors. */
-function isShownInPlace({ refusal, fields }: RefusedForm, query: URLSearchParams): boolean {
-  return fields === query && refusal.errors.some(({ parameter = 'cursor' }) => parameter !== 'cursor');
 }
 
 function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {

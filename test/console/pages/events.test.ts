@@ -323,6 +323,14 @@ describe('lists', () => {
     ]);
   });
 
+  test('name a filter that they do not have', async () => {
+    const { browser } = await visitor();
+    for (const list of ['events', 'deliveries', 'transfers']) {
+      const { status, text } = await browser.get(`/console/${list}?endpoint=1`);
+      expect([list, status, /<li>endpoint [^<]+<\/li>/.test(text)]).toEqual([list, 422, true]);
+    }
+  });
+
   test('explain a fragment of an id at its field, above the whole list', async () => {
     const { clientId, browser } = await visitor();
     const { eventId } = await makeTimeline(auth.database, clientId);
@@ -332,7 +340,7 @@ describe('lists', () => {
       expect(text).toMatch(/id="error-id">must be a whole id of 36 characters/);
       expect(text).toContain(`value="${eventId.slice(0, 8)}"`);
       expect(text.match(/<tr id=/g)).toHaveLength(1);
-      expect(text).not.toContain('role="alert"');
+      expect(text).toContain('role="alert"');
     }
   });
 
