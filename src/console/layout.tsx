@@ -37,8 +37,6 @@ export interface Shown {
   title: string;
   content: ComponentChildren;
   status?: number;
-  /** The client that a sign-in link is for; otherwise the session's client is named. */
-  clientName?: string;
   /** The path by which the navigation marks an entry; undefined: that of the request. */
   under?: string | undefined;
 }
@@ -67,9 +65,9 @@ export function redirect(ctx: AppContext, { prefix }: Services, location: string
 type LayoutProps = Shown & { path: string; config: Config; session: ConsoleSession | undefined };
 
 /** A page of the console with its navigation, client, environment, and the notice that the last form left. */
-function Layout({ title, config, session, path, under = path, content, ...link }: LayoutProps): VNode {
+function Layout({ title, config, session, path, under = path, content }: LayoutProps): VNode {
   const { environment } = config;
-  const clientName = session?.clientName ?? link.clientName;
+  const clientName = session?.clientName;
   return (
     <html lang="en">
       <head>

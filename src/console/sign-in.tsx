@@ -138,7 +138,7 @@ async function showLink(ctx: AppContext, services: Services, id = ''): Promise<v
       <p class="muted">The link works once, within 5 minutes of its creation.</p>
     </section>
   );
-  show(ctx, services, { title: 'Sign in', content, clientName: link.clientName });
+  show(ctx, services, { title: 'Sign in', content });
 }
 
 const USED = 'The link is unknown, used or expired, or the code is wrong. Ask for a new link.';

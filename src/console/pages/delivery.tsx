@@ -87,19 +87,13 @@ function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: Timel
   );
 }
 
-const TRIGGERS: Readonly<Record<LastAttempt['trigger'], string>> = {
-  schedule: '',
-  manual: 'manual retry',
-  recover: 'recovery',
-};
-
 function MadeAttempt({ deliveryId, attempt }: { deliveryId: string; attempt: LastAttempt }) {
   const { number, trigger, startedAt, durationMs, error } = attempt;
   return (
     <li class={`rung ${error === null ? 'good' : 'bad'}`} id={`rung-${deliveryId}-${number}`}>
       <span class="row">
         <strong>Attempt {number}</strong>
-        {TRIGGERS[trigger] && <span class="muted">{TRIGGERS[trigger]}</span>}
+        {trigger !== 'schedule' && <span class="muted">{trigger}</span>}
         <Response {...attempt} />
         <Time at={startedAt} ago />
         <span class="muted numeric">took {durationText(durationMs)}</span>
