@@ -19,7 +19,7 @@ export interface Visit<Params extends string = string> {
   read<T>(work: (db: Handle) => Promise<T>): Promise<T>;
   /** For what limits its own time, and for changes that only the console has. */
   db: Handle;
-  /** The form of this page that was refused, so that the page shows it again; undefined on a plain visit. */
+  /** The form or the query of this page that was refused, so that the page shows it again; undefined on a plain visit. */
   refused?: RefusedForm;
 }
 
@@ -62,8 +62,6 @@ export interface Page {
    * that of `GET /transfers` (docs/decisions/0013-console-pages-cost-points.md).
    */
   points: number;
-  /** The page asks with a form for its own address; a query that is refused is shown at that form again. */
-  asksItself?: true;
   /** The page's content, or the page that the request leads to instead. */
   view(visit: Visit): View | Promise<View>;
 }

@@ -15,7 +15,7 @@ import { type Form, type Page, PageError, type RefusedForm, SECRET_FIELDS, type 
 
 type RoutedContext = AppContext & { params: Record<string, string> };
 
-/** Runs a page for the session of the request. */
+/** Runs a page for the session of the request. A query that is refused is shown at the page without one. */
 export async function runPage(ctx: RoutedContext, services: Services, page: Page): Promise<void> {
   const session = signedIn(ctx, services);
   if (!session) return;
@@ -28,7 +28,7 @@ export async function runPage(ctx: RoutedContext, services: Services, page: Page
   try {
     await showPage(ctx, services, page, visit);
   } catch (error) {
-    if (!page.asksItself || !(error instanceof Refusal) || SHOWN_ALONE.has(error.code)) throw error;
+    if (!(error instanceof Refusal) || visit.query.size === 0 || SHOWN_ALONE.has(error.code)) throw error;
     await showRefused(ctx, services, page, visit, { refusal: error, fields: visit.query });
   }
 }
@@ -47,17 +47,17 @@ export async function runForm(ctx: RoutedContext, services: Services, form: Form
   } catch (error) {
     if (!(error instanceof Refusal) || !form.page || !permits(session, form.page)) throw error;
     for (const name of SECRET_FIELDS) fields.delete(name);
-    await showRefused(ctx, services, form.page, { ...visit, query: new URLSearchParams() }, { refusal: error, fields });
+    await showRefused(ctx, services, form.page, visit, { refusal: error, fields });
   }
 }
 
-/** Errors of a page that it does not show at its own form: reading it again would fail too. */
+/** Errors that are shown alone: reading the page without its query would fail too. */
 const SHOWN_ALONE: ReadonlySet<Refusal['code']> = new Set(['not_found', 'unavailable']);
 
 async function showRefused(ctx: AppContext, services: Services, page: Page, visit: Visit, refused: RefusedForm) {
   const { status, headers } = shownError(refused.refusal);
   ctx.set({ ...headers });
-  await showPage(ctx, services, page, { ...visit, refused }, status);
+  await showPage(ctx, services, page, { ...visit, query: new URLSearchParams(), refused }, status);
 }
 
 async function showPage(ctx: AppContext, services: Services, page: Page, visit: Visit, status = 200): Promise<void> {

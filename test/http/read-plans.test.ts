@@ -201,10 +201,11 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
 /** The queries of each page of the console. */
 const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console': () => [''],
-  '/console/events': ({ transfer }) => [
+  '/console/events': ({ transfer, delivery }) => [
     '',
     `?${FIELDS}`,
-    `?id=${transfer}`,
+    `?transfer_id=${transfer}`,
+    `?transfer_id=${delivery}`,
     `?${cursor('events')}`,
     ...Object.values(DeliveryStatus).flatMap((status) => [
       `?outcome=${status}`,
@@ -213,14 +214,13 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     ]),
   ],
   '/console/events/{id}': () => [''],
-  '/console/deliveries': ({ endpoint, disabled, transfer, delivery }) => [
+  '/console/deliveries': ({ endpoint, disabled, transfer }) => [
     '',
     `?${FIELDS}`,
     `?${cursor('deliveries')}`,
     `?webhookId=${endpoint}`,
     `?webhookId=${disabled}`,
-    `?id=${transfer}`,
-    `?id=${delivery}`,
+    `?transfer_id=${transfer}`,
     ...statuses(''),
     ...statuses('').map((query) => `${query}&${FIELDS}`),
     ...statuses('').map((query) => `${query}&webhookId=${endpoint}`),
@@ -255,7 +255,7 @@ async function get(address: string, { token, cookie }: Tenant): Promise<void> {
   const bearer = { Authorization: `Bearer ${address.startsWith('/operator') ? operatorToken : token}` };
   const headers = address.startsWith('/console') ? { Cookie: cookie } : bearer;
   const { status, text } = await api.call('GET', address, { headers });
-  const isPlain = status === 200 || (status === 303 && address.includes('?id='));
+  const isPlain = status === 200 || (status === 303 && address.includes('?transfer_id='));
   if (!isPlain) throw new Error(`${address}: ${status} ${text.slice(0, 300)}`);
 }
 

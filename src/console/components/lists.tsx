@@ -143,7 +143,7 @@ export function Empty({ title, children }: { title: string; children?: Component
  * @throws Refusal invalid_request
  */
 export function listQuery(query: URLSearchParams) {
-  const given = [...query].filter(([name, value]) => value !== '' && name !== 'id');
+  const given = [...query].filter(([, value]) => value !== '');
   return {
     ...Object.fromEntries(given),
     created_after: readTime(query, 'created_after'),

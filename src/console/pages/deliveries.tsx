@@ -1,14 +1,13 @@
 import type { z } from 'zod';
 import type { deliveryView } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { isId, timeOf } from '../../platform/ids.js';
-import { findEventOf } from '../../reports/read-events.js';
-import { ANY, invalidFilter, List, type Listed, listQuery, Table } from '../components/lists.js';
-import { Field, Select } from '../components/parts.js';
+import { timeOf } from '../../platform/ids.js';
+import { ANY, List, type Listed, listQuery, Table } from '../components/lists.js';
+import { Select } from '../components/parts.js';
 import { Id, NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
-import { page, type SeeOther, seeOther, type Visit } from '../page.js';
+import { page, type Visit } from '../page.js';
 import { namesOf, readEndpoints } from './endpoints/endpoint.js';
-import { eventPath, MOVING_TRANSFER, REGISTER, transferHref } from './paths.js';
+import { eventPath, transferHref } from './paths.js';
 
 const PATH = '/console/deliveries';
 export type Delivery = z.output<typeof deliveryView>;
@@ -22,15 +21,12 @@ export const deliveryList = page({
   points: 5,
   title: 'Deliveries',
   navigation: 'Deliveries',
-  asksItself: true,
   async view(visit) {
-    const query = filtersOf(visit);
-    const found = await findById(visit, query);
-    if ('location' in found) return found;
+    const { query } = visit;
     const endpoints = await readEndpoints(visit);
     const names = namesOf(endpoints);
     const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Delivery>>('listDeliveries', {
-      query: { ...listQuery(query), transfer_id: found.transferId },
+      query: listQuery(query),
     });
     const choices = endpoints.map(({ webhookId }) => ({ value: webhookId, text: names.get(webhookId) ?? '' }));
     return (
@@ -42,20 +38,12 @@ export const deliveryList = page({
             <>
               <Select label="Endpoint" name="webhookId" value={query.get('webhookId')} choices={[ANY, ...choices]} />
               <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...STATUSES]} />
-              <IdFilter query={query} />
             </>
           }
           table={data.length > 0 && <DeliveryTable visit={visit} deliveries={data} names={names} />}
         >
-          {endpoints.length > 0 ? (
-            <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>
-          ) : (
-            <p>
-              Deliveries go to your endpoints. First <a href={REGISTER.href}>register an endpoint</a>: the URL of your
-              receiver.
-            </p>
-          )}
-          {visit.config.environment === 'sandbox' && <a href={MOVING_TRANSFER}>Make a sandbox transfer</a>}
+          <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>
+          <a href="/console/endpoints">Endpoints</a>
         </List>
       </>
     );
@@ -100,32 +88,4 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
       }}
     />
   );
-}
-
-/** The filters of a list; none where they were rejected, so that the page shows the whole list below their errors. */
-export const filtersOf = ({ query, refused }: Visit): URLSearchParams => (refused ? new URLSearchParams() : query);
-
-/** The filter that `findById` reads. */
-export function IdFilter({ query }: { query: URLSearchParams }) {
-  return <Field label="Id" name="id" placeholder="Event, delivery, transfer" value={query.get('id')} />;
-}
-
-/**
- * Reads the filter `id`: the id of an event or of a delivery leads to the event's page; any other id is a transfer's.
- * @throws Refusal invalid_request
- */
-export async function findById(
-  { read, session }: Visit,
-  query: URLSearchParams,
-): Promise<SeeOther | { transferId: string | undefined }> {
-  const id = (query.get('id') ?? '').trim().toLowerCase();
-  if (id === '') return { transferId: undefined };
-  if (!isId(id))
-    throw invalidFilter(
-      'id',
-      'invalid_id',
-      'must be a whole id of 36 characters. The button beside an id copies all of it',
-    );
-  const found = await read((db) => findEventOf(db, session.clientId, id));
-  return found ? seeOther(eventPath(found.eventId, found.deliveryId)) : { transferId: id };
 }

@@ -3,12 +3,12 @@ import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
 import type { eventView } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { readEventTimeline } from '../../reports/read-events.js';
+import { isId } from '../../platform/ids.js';
+import { findEventOf, readEventTimeline } from '../../reports/read-events.js';
 import { ANY, List, type Listed, listQuery, Pager, Table } from '../components/lists.js';
-import { Facts, Live, Select, Up } from '../components/parts.js';
+import { Facts, Field, Live, Select, Up } from '../components/parts.js';
 import { CopyButton, Id, JsonText, Time } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
-import { filtersOf, findById, IdFilter } from './deliveries.js';
 import { DeliveryCard } from './delivery.js';
 import { namesOf } from './endpoints/endpoint.js';
 import { eventPath, transferHref } from './paths.js';
@@ -19,20 +19,20 @@ const PATH = '/console/events';
 
 const OUTCOMES = Object.values(DeliveryStatus);
 
-/** `/console/events`: every event, newest first. */
+/** `/console/events`: every event, newest first. The id of an event or a delivery leads to the event's page. */
 export const eventList = page({
   path: PATH,
   scope: 'webhooks:read',
   points: 3,
   title: 'Events',
   navigation: 'Events',
-  asksItself: true,
   async view(visit) {
-    const query = filtersOf(visit);
-    const found = await findById(visit, query);
-    if ('location' in found) return found;
+    const { query } = visit;
+    const id = query.get('transfer_id')?.trim().toLowerCase() || undefined;
+    const found = id && isId(id) && (await visit.read((db) => findEventOf(db, visit.session.clientId, id)));
+    if (found) return seeOther(eventPath(found.eventId, found.deliveryId));
     const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Event>>('listEvents', {
-      query: { ...listQuery(query), transfer_id: found.transferId },
+      query: { ...listQuery(query), transfer_id: id },
     });
     return (
       <>
@@ -47,7 +47,12 @@ export const eventList = page({
                 value={query.get('outcome')}
                 choices={[ANY, ...OUTCOMES]}
               />
-              <IdFilter query={query} />
+              <Field
+                label="Id"
+                name="transfer_id"
+                placeholder="Event, delivery, transfer"
+                value={query.get('transfer_id')}
+              />
             </>
           }
           table={data.length > 0 && <EventTable visit={visit} events={data} />}

@@ -6,7 +6,6 @@ import { ANY, List, type Listed, listQuery, Table } from '../components/lists.js
 import { Facts, Field, Live, PageHead, Select, Up } from '../components/parts.js';
 import { Id, Status, Time, Untrusted } from '../components/values.js';
 import { form, mayMove, page, seeOther } from '../page.js';
-import { filtersOf } from './deliveries.js';
 import { type Event, EventTable } from './events.js';
 import { MoveForms, NEW_TRANSFER, newTransferForm, newTransferPage } from './sandbox-transfer.js';
 
@@ -21,9 +20,8 @@ const transferList = page({
   points: 3,
   title: 'Transfers',
   navigation: 'Transfers',
-  asksItself: true,
   async view(visit) {
-    const query = filtersOf(visit);
+    const { query } = visit;
     const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Transfer>>('listTransfers', {
       query: listQuery(query),
     });
@@ -58,7 +56,6 @@ const transferList = page({
           }
         >
           <p>Your system creates transfers through the API. Each change of status is delivered to your endpoints.</p>
-          {mayMove(visit) && <a href={NEW_TRANSFER}>Make a transfer</a>}
         </List>
       </>
     );

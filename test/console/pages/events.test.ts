@@ -78,7 +78,7 @@ describe('the page of an event', () => {
     for (const path of [`events/${eventId}`, `deliveries/${deliveryId}/attempts/1`]) {
       expect((await browser.get(`/console/${path}`)).status).toBe(404);
     }
-    const { text } = await browser.get(`/console/events?id=${eventId}`);
+    const { text } = await browser.get(`/console/events?transfer_id=${eventId}`);
     expect(text).toContain('No events match');
   });
 
@@ -121,7 +121,7 @@ describe('hostile texts', () => {
   test('in the filters of a list are rejected or escaped', async () => {
     const { browser } = await visitor();
     const hostile = '"><script>alert(1)</script>';
-    for (const path of ['events?id', 'deliveries?status', 'deliveries?created_after', 'transfers?status']) {
+    for (const path of ['events?transfer_id', 'deliveries?status', 'deliveries?created_after', 'transfers?status']) {
       const { status, text } = await browser.get(`/console/${path}=${encodeURIComponent(hostile)}`);
       expect([path, status]).toEqual([path, 422]);
       expect(text).not.toContain('<script>alert');
@@ -246,14 +246,13 @@ describe('lists', () => {
     const { clientId, browser } = await visitor();
     const { eventId, deliveryId, transferId } = await makeTimeline(auth.database, clientId);
     await makeTimeline(auth.database, clientId);
-    for (const list of ['events', 'deliveries']) {
-      const found = async (id: string) => (await browser.get(`/console/${list}?id=${id}`)).headers.get('location');
-      expect(await found(eventId.toUpperCase())).toBe(`/console/events/${eventId}`);
-      expect(await found(deliveryId)).toBe(`/console/events/${eventId}#delivery-${deliveryId}`);
-      const { text } = await browser.get(`/console/${list}?id=${transferId}`);
-      expect(text.match(/<tr id=/g)).toHaveLength(1);
-      expect(text).toContain(`/console/events/${eventId}`);
-    }
+    const list = '/console/events?transfer_id=';
+    const found = async (id: string) => (await browser.get(`${list}${id}`)).headers.get('location');
+    expect(await found(eventId.toUpperCase())).toBe(`/console/events/${eventId}`);
+    expect(await found(deliveryId)).toBe(`/console/events/${eventId}#delivery-${deliveryId}`);
+    const { text } = await browser.get(`${list}${transferId}`);
+    expect(text.match(/<tr id=/g)).toHaveLength(1);
+    expect(text).toContain(`/console/events/${eventId}`);
   });
 
   test('of deliveries filter by status, endpoint and time, and continue with the next page', async () => {
@@ -334,20 +333,25 @@ describe('lists', () => {
   test('explain a fragment of an id at its field, above the whole list', async () => {
     const { clientId, browser } = await visitor();
     const { eventId } = await makeTimeline(auth.database, clientId);
-    for (const list of ['events', 'deliveries']) {
-      const { status, text } = await browser.get(`/console/${list}?id=${eventId.slice(0, 8)}`);
-      expect(status).toBe(422);
-      expect(text).toMatch(/id="error-id">must be a whole id of 36 characters/);
-      expect(text).toContain(`value="${eventId.slice(0, 8)}"`);
-      expect(text.match(/<tr id=/g)).toHaveLength(1);
-      expect(text).toContain('role="alert"');
-    }
+    const { status, text } = await browser.get(`/console/events?transfer_id=${eventId.slice(0, 8)}`);
+    expect(status).toBe(422);
+    expect(text).toMatch(/id="error-transfer_id">[^<]*UUID/);
+    expect(text).toContain(`value="${eventId.slice(0, 8)}"`);
+    expect(text.match(/<tr id=/g)).toHaveLength(1);
+  });
+
+  test('are shown from their start where a cursor is damaged', async () => {
+    const { clientId, browser } = await visitor();
+    await makeTimeline(auth.database, clientId);
+    const { status, text } = await browser.get('/console/events?cursor=damaged');
+    expect([status, text.match(/<tr id=/g)?.length]).toEqual([422, 1]);
+    expect(text).toContain('role="alert"');
   });
 
   test('that are empty say what to do', async () => {
     const { browser } = await visitor();
     expect((await browser.get('/console/events')).text).toContain('No events yet');
-    expect((await browser.get('/console/deliveries')).text).toContain('register an endpoint');
+    expect((await browser.get('/console/deliveries')).text).toContain('No deliveries yet');
     expect((await browser.get('/console/deliveries?status=failed')).text).toContain('No deliveries match');
     expect((await browser.get('/console/transfers')).text).toContain('No transfers yet');
   });

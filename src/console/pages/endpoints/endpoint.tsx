@@ -96,7 +96,7 @@ interface EndpointRequest {
   path: string;
 }
 
-interface EndpointDeclaration extends Pick<Page, 'points' | 'asksItself'> {
+interface EndpointDeclaration extends Pick<Page, 'points'> {
   /** What stands below the top that every page of an endpoint has. */
   view(request: EndpointRequest): Promise<ComponentChildren>;
 }

@@ -17,7 +17,6 @@ type Statement = z.output<typeof statementView>;
  */
 const statementPage = endpointPage('statement', {
   points: 5,
-  asksItself: true,
   async view({ visit, endpoint, health, path }) {
     const { query, refused, operations, config, params } = visit;
     const fields = new URLSearchParams({ since: missedSince(endpoint, health, config.retention) });
