@@ -10,7 +10,7 @@ import { validationError, view } from './schemas/fields.js';
  * position. Lists of one name, such as the deliveries of two endpoints, read each other's cursors: the position is one in
  * time, in both. A cursor is not secret: it points into the caller's own data.
  */
-export interface CursorKind<Key = string, Row = { id: string }> {
+interface CursorKind<Key = string, Row = { id: string }> {
   write(key: Key): string;
   /** The cursor of the page after the one that ends with this row. */
   after(row: Row): string;

@@ -14,7 +14,7 @@ export interface EventRecord extends Pick<Event, 'id' | 'body'> {
   deliveries: Record<DeliveryStatus, number>;
 }
 
-export interface EventFilters extends IdRange {
+interface EventFilters extends IdRange {
   type?: string | undefined;
   transferId?: string | undefined;
   /** Only events with a delivery of this status. */
@@ -135,9 +135,6 @@ export type TimelineDelivery = Delivery & {
   /** The latest `SHOWN_ATTEMPTS`, oldest first. */
   attempts: readonly LastAttempt[];
 };
-
-/** The timeline of an event: the past and planned attempts of each delivery, in the order in which they were made. */
-export type EventTimeline = Awaited<ReturnType<typeof readEventTimeline>>;
 
 const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
 

@@ -51,7 +51,7 @@ export const notReadyView = view('NotReady', {
   checks: z.optional(readinessChecks).meta({ description: 'Missing if the checks took longer than a request may.' }),
 });
 
-export const referTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
+const referTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
 
 /** The body of a request or a response. @param schema a registered one */
 export function jsonContent(schema: z.ZodType, type = 'application/json', others: object = {}) {
