@@ -60,9 +60,9 @@ describeInBrowser('/docs in a browser', () => {
     await page.getByLabel('client_id').fill(credentials.client_id);
     await page.getByLabel('client_secret').fill(credentials.client_secret);
     const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/oauth/token');
-    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
     const response = await answered;
-    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Close' }).first().click();
     return response;
   };
 
