@@ -60,6 +60,9 @@ const parseWithin = (min: number, max: number) => (text: string) => {
 const durationWithin = (min: number, max: number) =>
   parsed(parseWithin(min, max), `give a duration from ${formatDuration(min)} to ${formatDuration(max)}`);
 
+/** Of what is kept for good by default. */
+const longTerm = durationWithin(DAY, 36_500 * DAY);
+
 const delays = parsed<readonly number[]>(
   (text) => {
     const ladder = list(text).map(parseWithin(0, LONGEST));
@@ -204,10 +207,7 @@ export const settings = {
     '30d',
   ),
   TEMPORAL_TLS: setting(flag, 'Connect to Temporal with TLS. The variables below imply it.', 'false'),
-  TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(
-    z.string(),
-    "PEM file of the CA of Temporal's certificate. Unset: the system's CAs.",
-  ),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: setting(z.string(), "PEM file of Temporal's CA. Unset: the system's CAs."),
   TEMPORAL_TLS_SERVER_CA_CERT_DATA: setting(certificate, 'The same, as the content of the file.'),
   TEMPORAL_TLS_SERVER_NAME: setting(
     z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'give a host name, such as temporal.internal'),
@@ -225,10 +225,7 @@ export const settings = {
   // Where the API listens, and its public URLs
   HOST: setting(z.string().min(1), 'Address that the API listens on (embedded stack: 127.0.0.1).', '0.0.0.0'),
   PORT: setting(port, 'Port of the API. 0 picks a free port.', '3000'),
-  BASE_URL: setting(
-    origin,
-    'Public URL of the API and audience of its tokens (sandbox default: http://localhost:PORT).',
-  ),
+  BASE_URL: setting(origin, 'Public URL of the API and audience of its tokens (sandbox: http://localhost:PORT).'),
   AUTH_URL: setting(origin, 'Public URL of the token endpoint and issuer of the tokens (default: BASE_URL).'),
 
   // Keys and tokens
@@ -240,11 +237,7 @@ export const settings = {
   ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), 'Lifetime of an access token.', '1h'),
 
   // Deliveries, their workflows and their receivers
-  DELIVERY_RETRY_DELAYS: setting(
-    delays,
-    'The ladder: delays between attempts, starting after the first.',
-    '0s,5m,30m,2h,6h,24h',
-  ),
+  DELIVERY_RETRY_DELAYS: setting(delays, 'The ladder: delays of the attempts after the first.', '0s,5m,30m,2h,6h,24h'),
   SANDBOX_STEP: setting(
     durationWithin(100, DAY),
     'Time between the status changes of a simulated transfer (account `SANDBOX-…`). Sandbox only.',
@@ -271,11 +264,7 @@ export const settings = {
     'CIDRs that the service never delivers to, in addition to private networks: your own public addresses.',
     '',
   ),
-  EGRESS_ADDRESSES: setting(
-    networks,
-    'CIDRs that deliveries come from. `GET /meta` shows them to receivers with a firewall.',
-    '',
-  ),
+  EGRESS_ADDRESSES: setting(networks, 'CIDRs that deliveries come from. `GET /meta` shows them to receivers.', ''),
 
   // The networks that may connect, and the limits of requests, endpoints and time
   ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to the API. Empty: any address.', ''),
@@ -307,14 +296,8 @@ export const settings = {
   ),
   MAX_ENDPOINTS: setting(count(1, 10_000), 'Webhook endpoints of one client.', '20'),
   RETENTION: setting(durationWithin(SECOND, LONGEST), 'How long events, deliveries and attempts are kept.', '90d'),
-  TRANSFER_RETENTION: setting(
-    durationWithin(DAY, 36_500 * DAY),
-    'How long ended transfers are kept, for `transfers expire`. Unset: for good.',
-  ),
-  AUDIT_RETENTION: setting(
-    durationWithin(DAY, 36_500 * DAY),
-    'How long audit entries are kept, for `audit expire`. Unset: for good.',
-  ),
+  TRANSFER_RETENTION: setting(longTerm, 'How long ended transfers are kept, for `transfers expire`. Unset: for good.'),
+  AUDIT_RETENTION: setting(longTerm, 'How long audit entries are kept, for `audit expire`. Unset: for good.'),
   REQUEST_DEADLINE: setting(
     durationWithin(SECOND, 20 * SECOND),
     'Time within which the API responds, with 503 if it cannot do more. Timeouts of proxies must be longer.',
@@ -335,7 +318,7 @@ export const settings = {
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
-    'The same with the full path, such as http://localhost:4318/v1/traces.',
+    'The same with the full path: http://localhost:4318/v1/traces.',
   ),
   OTEL_TRACES_SAMPLER: setting(
     oneOf(SAMPLERS),
