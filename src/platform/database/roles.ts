@@ -66,18 +66,14 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
 /** The name of each role that a deployment has. Without any, `migrate` grants nothing. */
 export type RoleNames = Readonly<Partial<Record<RuntimeRole, string | undefined>>>;
 
-/** The setting with the name of each role. */
-const SETTINGS: Readonly<Record<RuntimeRole, string>> = {
-  runtime: 'DATABASE_RUNTIME_ROLE',
-  api: 'DATABASE_API_ROLE',
-  worker: 'DATABASE_WORKER_ROLE',
-};
+/** The setting with the name of a role: `DATABASE_API_ROLE`. */
+const settingOf = (role: RuntimeRole) => `DATABASE_${role.toUpperCase()}_ROLE`;
 
 /** The roles that have a name. @throws Error of one line: a name stands for two of them */
 export function namedRoles(names: RoleNames): [RuntimeRole, string][] {
   const named = RUNTIME_ROLES.flatMap((role): [RuntimeRole, string][] => (names[role] ? [[role, names[role]]] : []));
   if (new Set(named.map(([, name]) => name)).size < named.length) {
-    throw new Error(`give ${named.map(([role]) => SETTINGS[role]).join(', ')} a role each`);
+    throw new Error(`give ${named.map(([role]) => settingOf(role)).join(', ')} a role each`);
   }
   return named;
 }
@@ -94,7 +90,7 @@ export async function checkRuntimeRole(client: pg.Client, role: RuntimeRole, nam
   );
   if (rowCount === 1) return;
   throw new Error(
-    `${SETTINGS[role]}: ${name} must exist, and be neither a superuser nor a member of the role that migrates; make it with deploy/postgres/roles.sql`,
+    `${settingOf(role)}: ${name} must exist, and be neither a superuser nor a member of the role that migrates; make it with deploy/postgres/roles.sql`,
   );
 }
 
