@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TransferServiceClient } from '../../clients/typescript/src/client.js';
 import { readEnvironment } from '../platform/config/config.js';
-import { lockHolder, readPrivateJson } from './stack-state.js';
+import { readPrivateJson } from './stack-state.js';
 
 /** The part of `LOCAL_DIR/sandbox-client.json` that the demo reads. */
 export type SandboxClient = Record<
@@ -12,19 +12,8 @@ export type SandboxClient = Record<
   string
 >;
 
-/** Starts the service as `npm start` does, unless it is already running under LOCAL_DIR. */
+/** Starts the service as `npm start` does. It ends with this process, unless this process is killed. */
 export async function startService(stops: (() => Promise<unknown>)[]) {
-  const { LOCAL_DIR } = readEnvironment(process.env);
-  // False: the service was already running, and the demo does not end it.
-  const startedHere = !lockHolder(LOCAL_DIR);
-  if (startedHere) await startMain(stops);
-  const sandbox = readPrivateJson(join(LOCAL_DIR, 'sandbox-client.json')) as SandboxClient;
-  const { auth_url: authUrl, base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = sandbox;
-  return { sandbox, client: new TransferServiceClient({ authUrl, baseUrl, clientId, clientSecret }), startedHere };
-}
-
-/** Returns when the service is ready. It ends with this process, unless this process is killed. */
-async function startMain(stops: (() => Promise<unknown>)[]): Promise<void> {
   const service = spawn(process.execPath, [fileURLToPath(new URL('../cli.js', import.meta.url)), 'start'], {
     // Ctrl-C must not reach the service: the demo ends it once.
     detached: true,
@@ -39,4 +28,8 @@ async function startMain(stops: (() => Promise<unknown>)[]): Promise<void> {
   });
   const ended = exited.then(() => Promise.reject(new Error('the service ended before it was ready')));
   await Promise.race([once(service.stdout, 'data'), ended]);
+  const { LOCAL_DIR } = readEnvironment(process.env);
+  const sandbox = readPrivateJson(join(LOCAL_DIR, 'sandbox-client.json')) as SandboxClient;
+  const { auth_url: authUrl, base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = sandbox;
+  return { sandbox, client: new TransferServiceClient({ authUrl, baseUrl, clientId, clientSecret }) };
 }

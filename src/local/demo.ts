@@ -12,11 +12,11 @@ type Stops = (() => Promise<unknown>)[];
 
 /**
  * Shows the main functions of the service over HTTP. Adds to `stops` what ends the service and each receiver.
- * @param isOnce whether a service that the demo has started ends with the demo
+ * @param isOnce whether the service ends with the demo
  */
 async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
-  const { sandbox, client, startedHere } = await startService(stops);
-  chapter(startedHere ? 'The service has started' : 'The service is already running');
+  const { sandbox, client } = await startService(stops);
+  chapter('The service has started');
   say('API', sandbox.base_url);
   say('docs', `${sandbox.base_url}/docs`);
 
@@ -39,7 +39,7 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   const eventId = await changeAndReceive(client, good, transfer.id, 'COMPLETED');
   await showLadder(client, eventId, webhookId);
 
-  if (!isOnce || !startedHere) {
+  if (!isOnce) {
     chapter('See it in the console: while the service runs, this link signs you in once, within 5 minutes');
     say('console', (await client.consoleSessions.create({ role: 'editor' })).url);
   }
