@@ -83,12 +83,10 @@ export class TemporalWorker {
         const reason = isMissing
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
           : `Temporal is unavailable: ${await whyUnreachable(temporal)}`;
-        const line = `${reason}; next try in ${delay} ms`;
-        const fields = { err: error, task_queue: queue.taskQueue };
         // Each reason is logged once: Temporal may be unavailable for hours. A Temporal that is still starting is no fault.
-        if (reason === said) log.debug(fields, line);
-        else if (this.#wasConnected || isMissing) log.warn(fields, line);
-        else log.info({ task_queue: queue.taskQueue }, line);
+        const level = reason === said ? 'debug' : this.#wasConnected || isMissing ? 'warn' : 'info';
+        const fields = { task_queue: queue.taskQueue, ...(level !== 'info' && { err: error }) };
+        log[level](fields, `${reason}; next try in ${delay} ms`);
         said = reason;
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
