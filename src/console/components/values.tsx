@@ -88,7 +88,7 @@ type Instant = Date | string;
 const dateOf = (at: Instant) => (typeof at === 'string' ? new Date(at.endsWith('Z') ? at : `${at}Z`) : at);
 
 /** A time as the console writes it: `2026-11-22 06:14:03 UTC`. */
-export function utcText(at: Instant): string {
+function utcText(at: Instant): string {
   return `${dateOf(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
@@ -122,18 +122,6 @@ export function NextAttempt({ at }: { at: Date }) {
     <span class="muted">
       {at > new Date() ? 'next' : 'due'} <RelativeTime at={at} />
     </span>
-  );
-}
-
-/** A sentence whose times (`utcText`) the script shows in the reader's zone. */
-export function Sentence({ text }: { text: string }) {
-  const times = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)/;
-  return (
-    <>
-      {text
-        .split(times)
-        .map((part) => (times.test(part) ? <Time at={part.replace(' UTC', 'Z').replace(' ', 'T')} /> : part))}
-    </>
   );
 }
 

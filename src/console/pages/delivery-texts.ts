@@ -1,7 +1,6 @@
 import type { AttemptError } from '../../platform/vocabulary.js';
 import type { LastAttempt } from '../../reports/read-deliveries.js';
 import type { TimelineDelivery } from '../../reports/read-events.js';
-import { utcText } from '../components/values.js';
 
 const FAILURES: Readonly<Record<Exclude<AttemptError, 'status'>, string>> = {
   dns: "The receiver's name could not be resolved",
@@ -19,25 +18,21 @@ export function outcomeText({ error, responseStatus }: Pick<LastAttempt, 'error'
   return error === null || error === 'status' ? `The receiver responded with ${responseStatus}` : FAILURES[error];
 }
 
-type Delivery = Pick<
-  TimelineDelivery,
-  'status' | 'reason' | 'attemptCount' | 'nextAttemptAt' | 'finishedAt' | 'endpoint'
->;
+type Delivery = Pick<TimelineDelivery, 'status' | 'reason' | 'attemptCount' | 'nextAttemptAt' | 'endpoint'>;
 
 /** What happens to a delivery next, or how it ended. @param now the server's clock */
 export function whatHappensNext(delivery: Delivery, now: Date): string {
-  const { status, reason, attemptCount, nextAttemptAt, finishedAt, endpoint } = delivery;
+  const { status, reason, attemptCount, nextAttemptAt, endpoint } = delivery;
   if (status === 'pending') {
     return nextAttemptAt && nextAttemptAt > now
-      ? `Waiting: attempt ${attemptCount + 1} at ${utcText(nextAttemptAt)}.`
+      ? `Waiting: attempt ${attemptCount + 1} is planned.`
       : `Attempt ${attemptCount + 1} is in progress, or starts as soon as there is capacity.`;
   }
-  const end = `${ENDS[status]}${finishedAt ? ` at ${utcText(finishedAt)}` : ''}`;
-  if (status === 'succeeded') return `${end}.`;
-  return `${end}${reason === null ? '' : `: ${REASONS[reason]}`}. ${wayBack(endpoint)}`;
+  if (status === 'succeeded') return 'Delivered.';
+  return `${ENDS[status]}${reason === null ? '' : `: ${REASONS[reason]}`}. ${wayBack(endpoint)}`;
 }
 
-const ENDS = { succeeded: 'Delivered', failed: 'Failed', cancelled: 'Cancelled' };
+const ENDS = { failed: 'Failed', cancelled: 'Cancelled' };
 
 const REASONS: Readonly<Record<string, string>> = {
   exhausted: 'every planned attempt failed',

@@ -1,7 +1,7 @@
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
 import type { TimelineDelivery } from '../../reports/read-events.js';
 import { PostButton } from '../components/parts.js';
-import { durationText, NextAttempt, Response, Sentence, Status, Time, Untrusted } from '../components/values.js';
+import { durationText, NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
 import { isEditor, type Visit } from '../page.js';
 import { outcomeText, whatHappensNext } from './delivery-texts.js';
 import { attemptPath, endpointPath, eventPath } from './paths.js';
@@ -16,7 +16,7 @@ interface CardProps {
 
 /** A delivery: what happens next, the button that sends it now, and its ladder. */
 export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
-  const { id, eventId, endpoint, status, nextAttemptAt, attempts, attemptCount } = delivery;
+  const { id, eventId, endpoint, status, nextAttemptAt, finishedAt, attempts, attemptCount } = delivery;
   const next = whatHappensNext(delivery, new Date());
   const last = attempts.at(-1);
   const latest = last ? `${outcomeText(last)}.` : '';
@@ -34,10 +34,7 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
       </summary>
       <div class="stack">
         <p class="next" data-announce={`${next} ${latest}`}>
-          <strong>
-            <Sentence text={next} />
-          </strong>{' '}
-          {latest}
+          <strong>{next}</strong> {latest} {finishedAt && <Time at={finishedAt} ago />}
         </p>
         {/* Absent where the API always rejects it. */}
         {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (

@@ -18,8 +18,8 @@ const delivery = {
   endpoint,
 };
 
-it('says when the next attempt is made', () => {
-  expect(whatHappensNext(delivery, now)).toBe('Waiting: attempt 3 at 2026-11-22 06:34:10 UTC.');
+it('says that an attempt is planned', () => {
+  expect(whatHappensNext(delivery, now)).toBe('Waiting: attempt 3 is planned.');
 });
 
 it('says that an attempt is in progress', () => {
@@ -28,26 +28,16 @@ it('says that an attempt is in progress', () => {
 });
 
 it.each([
-  ['succeeded', null, {}, /^Delivered at 2026-11-22 06:30:10 UTC\.$/],
-  ['failed', 'exhausted', {}, /^Failed at .* UTC: every planned attempt failed\. .* send it again here\.$/],
-  [
-    'failed',
-    'endpoint_gone',
-    { enabled: false },
-    /^Failed at .*: the receiver responded with 410.*enable the endpoint/,
-  ],
-  [
-    'cancelled',
-    'endpoint_disabled',
-    { enabled: false },
-    /^Cancelled at .*the endpoint was disabled.*recover everything/,
-  ],
-  ['cancelled', 'endpoint_disabled', {}, /^Cancelled at .*: the endpoint was disabled.*send it again here\.$/],
+  ['succeeded', null, {}, /^Delivered\.$/],
+  ['failed', 'exhausted', {}, /^Failed: every planned attempt failed\. .* send it again here\.$/],
+  ['failed', 'endpoint_gone', { enabled: false }, /^Failed: the receiver responded with 410.*enable the endpoint/],
+  ['cancelled', 'endpoint_disabled', { enabled: false }, /^Cancelled: the endpoint was disabled.*recover everything/],
+  ['cancelled', 'endpoint_disabled', {}, /^Cancelled: the endpoint was disabled.*send it again here\.$/],
   [
     'cancelled',
     'endpoint_deleted',
     { deletedAt: now },
-    /^Cancelled .*: the endpoint was deleted.*cannot be sent again\.$/,
+    /^Cancelled: the endpoint was deleted.*cannot be sent again\.$/,
   ],
 ] as const)('says how a delivery ended: %s, %s', (status, reason, change, text) => {
   const ended = { ...delivery, status, reason, nextAttemptAt: null, finishedAt: now };
