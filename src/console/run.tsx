@@ -105,7 +105,7 @@ function signedIn(ctx: AppContext, services: Services): ConsoleSession | undefin
     // A browser that follows a link from another site, such as a chat, withholds a `SameSite=Strict` cookie. It sends the
     // cookie when a page of this site loads the address again.
     ctx.set('Refresh', '0');
-    show(ctx, services, { title: 'Transfer Service', content: <p>The page is loaded again.</p> });
+    show(ctx, services, { title: 'Transfer Service', content: <a href={`${ctx.path}${ctx.search}`}>Continue</a> });
     return undefined;
   }
   // Not `ctx.url`: the target of a request may be a whole URL, of any host (RFC 9112 §3.2.2).

@@ -201,7 +201,7 @@ export async function refuseIfChanged(tx: Handle, clientId: string, id: string, 
   if (updatedAt.toISOString() === shown) return;
   throw new Refusal(
     'endpoint_changed',
-    'The endpoint was changed after this form was opened. Nothing is saved; check the fields and save again.',
+    'The endpoint was changed after this form was opened. Nothing is saved; open the form again.',
   );
 }
 

@@ -147,12 +147,12 @@ export async function readEventTimeline(
   db: Handle,
   clientId: string,
   eventId: string,
-  { after, take }: { after?: string | undefined; take: number },
+  { after, from, take }: { after?: string | undefined; from?: string; take: number },
 ) {
   const event = await db.prisma.event.findFirst({ where: { id: eventId, clientId }, select: EVENT });
   if (!event) throw new Refusal('not_found', 'There is no such event.');
   const deliveries = await db.prisma.delivery.findMany({
-    where: { eventId, clientId, ...(after !== undefined && { id: { gt: after } }) },
+    where: { eventId, clientId, ...(from ? { id: { gte: from } } : after !== undefined && { id: { gt: after } }) },
     orderBy: { id: 'asc' },
     take,
   });

@@ -85,6 +85,8 @@ test("an editor never undoes another's change: a form that shows an older state 
   expect(second.text).toContain('The endpoint was changed after this form was opened.');
   for (const text of [`${URL}/first`, 'First']) expect(second.text).toContain(`<bdi class="untrusted">${text}</bdi>`);
   expect(second.text).toContain(`value="${URL}/second"`);
+  // Saving once more, without a look at the other's change, is rejected too.
+  expect(second.text).toContain(`name="shown" value="${older}"`);
   expect(await stored(path)).toMatchObject({ url: `${URL}/first`, description: 'First' });
   const again = await browser.post(`${path}/edit`, { url: `${URL}/second`, shown: await shown() });
   expect(again.status).toBe(303);
@@ -279,6 +281,10 @@ test('the switch-over keeps no state: the second endpoint is found again, and on
   const { text } = await browser.get(`${first}/new-secret`);
   expect(text).toContain(`href="/console/endpoints/${second}"`);
   expect(text).toContain('The second has received nothing yet.');
+  await browser.post(`/console/endpoints/${second}/disable`);
+  expect((await browser.get(`${first}/new-secret`)).text).not.toContain('delete-first');
+  expect((await browser.post(`${first}/new-secret/delete-first`)).status).toBe(404);
+  await browser.post(`/console/endpoints/${second}/enable`);
   const done = await browser.post(`${first}/new-secret/delete-first`);
   expect(done.headers.get('Location')).toBe(`/console/endpoints/${second}`);
   expect((await stored(first)).deletedAt).not.toBeNull();

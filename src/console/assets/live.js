@@ -240,7 +240,7 @@ function enhance(within) {
     time.setAttribute('data-utc', utc);
     time.removeAttribute('title');
     // In a row or a summary, the focus of its link shows UTC.
-    if (!time.closest('tr, .rung, summary')) time.setAttribute('tabindex', '0');
+    if (!time.closest('tr:has(.row-link), .rung:has(summary), summary')) time.setAttribute('tabindex', '0');
     if (time.classList.contains('relative')) continue;
     const zone = ZONE.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value;
     time.textContent = `${LOCAL.format(at)} ${zone}`;

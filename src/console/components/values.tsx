@@ -36,14 +36,18 @@ export function JsonText({ text, label }: { text: string; label: string }) {
   return <UntrustedLines text={formatJson(text)} label={label} />;
 }
 
-/** Deeply nested JSON is not laid out, so that 4 KiB of brackets stay a small page. */
-const MAX_FORMATTED = 65_536;
+/** Deeply nested JSON is not laid out, so that 4 KiB of brackets stay a small page and cost little. */
+const MAX_LEVELS = 20;
 
 export function formatJson(text: string): string {
+  let level = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    level += bracket === '[' || bracket === '{' ? 1 : -1;
+    if (level > MAX_LEVELS) return text;
+  }
   try {
     const value: unknown = JSON.parse(text);
-    const formatted = JSON.stringify(value, null, 2);
-    return JSON.stringify(value) === text && formatted.length <= MAX_FORMATTED ? formatted : text;
+    return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text;
   } catch {
     return text;
   }

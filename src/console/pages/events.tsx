@@ -101,6 +101,8 @@ function Delivered({ counts }: { counts: Event['deliveries'] }) {
   );
 }
 
+const idsOf = ({ deliveries }: { deliveries: readonly { id: string }[] }) => deliveries.map(({ id }) => id);
+
 /** An event has a delivery for each endpoint: seldom more than a few. */
 const DELIVERIES_A_PAGE = 25;
 const cursors = idCursor("an event's deliveries");
@@ -114,7 +116,12 @@ export const eventPage = page({
   async view(visit) {
     const { query, session, params } = visit;
     const range = { after: cursors.read(query.get('cursor') ?? ''), take: DELIVERIES_A_PAGE + 1 };
-    const { event, deliveries } = await visit.read((db) => readEventTimeline(db, session.clientId, params.id, range));
+    const read = (from: typeof range & { from?: string }) =>
+      visit.read((db) => readEventTimeline(db, session.clientId, params.id, from));
+    const wanted = query.get('delivery') ?? '';
+    const first = await read(range);
+    const isElsewhere = isId(wanted) && first.deliveries.length > DELIVERIES_A_PAGE && !idsOf(first).includes(wanted);
+    const { event, deliveries } = isElsewhere ? await read({ ...range, from: wanted }) : first;
     const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
     const last = deliveries.length > DELIVERIES_A_PAGE ? shown.at(-1) : undefined;
     const nextCursor = last ? cursors.after(last) : null;
@@ -152,7 +159,7 @@ export const eventPage = page({
               visit={visit}
               delivery={delivery}
               name={names.get(delivery.endpointId)}
-              open={delivery.status !== 'succeeded' || shown.length === 1}
+              open={delivery.status !== 'succeeded' || shown.length === 1 || delivery.id === wanted}
             />
           ))}
           <Pager path={eventPath(event.id)} query={query} nextCursor={nextCursor} />
@@ -176,6 +183,6 @@ export const retryForm = form({
   page: eventPage,
   async submit(visit, fields) {
     await visit.operations.change('retryDelivery', { params: { id: fields.get('delivery') ?? '' } });
-    return seeOther(eventPath(visit.params.id), 'Retry requested. Its result appears below.');
+    return seeOther(eventPath(visit.params.id, fields.get('delivery')), 'Retry requested. Its result appears below.');
   },
 });

@@ -7,9 +7,9 @@ export const endpointPath = (webhookId: string) => `/console/endpoints/${webhook
 /** The link to the form of a new endpoint. */
 export const REGISTER = { href: '/console/endpoints/new', text: 'Register an endpoint' };
 
-/** @param deliveryId the delivery to scroll to */
+/** @param deliveryId the delivery to open and scroll to */
 export function eventPath(eventId: string, deliveryId?: string | null): `/console${string}` {
-  return `/console/events/${eventId}${deliveryId ? `#delivery-${deliveryId}` : ''}`;
+  return `/console/events/${eventId}${deliveryId ? `?delivery=${deliveryId}#delivery-${deliveryId}` : ''}`;
 }
 
 export const attemptPath = (deliveryId: string, number: number | string) =>

@@ -144,6 +144,11 @@ function readTls(settings: Environment) {
   const { TEMPORAL_TLS, TEMPORAL_API_KEY, TEMPORAL_TLS_SERVER_NAME: serverName } = settings;
   const { TEMPORAL_TLS_SERVER_CA_CERT_DATA: serverCa } = settings;
   const { TEMPORAL_TLS_CLIENT_CERT_DATA: certificate, TEMPORAL_TLS_CLIENT_KEY_DATA: key } = settings;
+  if (Boolean(certificate) !== Boolean(key)) {
+    throw new ConfigError([
+      'TEMPORAL_TLS_CLIENT_CERT_…, TEMPORAL_TLS_CLIENT_KEY_…: one is set without the other; give both',
+    ]);
+  }
   if (!(TEMPORAL_TLS || TEMPORAL_API_KEY || serverName || serverCa || certificate)) return false as const;
   return {
     /** The name that the server's certificate must have; undefined: the host of the address. */

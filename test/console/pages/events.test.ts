@@ -184,7 +184,7 @@ describe('the page of an attempt', () => {
     const { clientId, browser } = await visitor();
     const { eventId, deliveryId } = await makeTimeline(auth.database, clientId);
     const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
-    expect(text).toContain(`href="/console/events/${eventId}#delivery-${deliveryId}"`);
+    expect(text).toContain(`href="/console/events/${eventId}?delivery=${deliveryId}#delivery-${deliveryId}"`);
     expect(text).toContain('<a href="/console/events" aria-current="page">');
     expect(text).not.toContain('<a href="/console/deliveries" aria-current="page">');
   });
@@ -198,7 +198,10 @@ describe('retry now', () => {
     const { clientId, browser } = await visitor();
     const { eventId, deliveryId } = await makeTimeline(auth.database, clientId);
     const { status, headers } = await browser.post(`/console/events/${eventId}/retry`, { delivery: deliveryId });
-    expect([status, headers.get('location')]).toEqual([303, `/console/events/${eventId}`]);
+    expect([status, headers.get('location')]).toEqual([
+      303,
+      `/console/events/${eventId}?delivery=${deliveryId}#delivery-${deliveryId}`,
+    ]);
     expect(await isQueued(deliveryId)).toBe(true);
   });
 
@@ -249,7 +252,7 @@ describe('lists', () => {
     const list = '/console/events?transfer_id=';
     const found = async (id: string) => (await browser.get(`${list}${id}`)).headers.get('location');
     expect(await found(eventId.toUpperCase())).toBe(`/console/events/${eventId}`);
-    expect(await found(deliveryId)).toBe(`/console/events/${eventId}#delivery-${deliveryId}`);
+    expect(await found(deliveryId)).toBe(`/console/events/${eventId}?delivery=${deliveryId}#delivery-${deliveryId}`);
     const { text } = await browser.get(`${list}${transferId}`);
     expect(text.match(/<tr id=/g)).toHaveLength(1);
     expect(text).toContain(`/console/events/${eventId}`);
@@ -277,7 +280,9 @@ describe('lists', () => {
     const links = (text: string) => [...text.matchAll(/class="row-link" href="([^"]+)"/g)].map(([, href]) => href);
     const [events, deliveries] = [await browser.get('/console/events'), await browser.get('/console/deliveries')];
     expect(links(events.text)).toEqual([`/console/events/${eventId}`]);
-    expect(links(deliveries.text)).toEqual([`/console/events/${eventId}#delivery-${deliveryId}`]);
+    expect(links(deliveries.text)).toEqual([
+      `/console/events/${eventId}?delivery=${deliveryId}#delivery-${deliveryId}`,
+    ]);
     for (const { text } of [events, deliveries]) {
       expect(text).toContain(`data-copy="${transferId}"`);
       expect(text).not.toContain('>transfer.status_changed');

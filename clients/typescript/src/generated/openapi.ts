@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: bf10280b3d1d0dc6e9e03d6d7dae003fbdb88d8e60760e56c97a4941dbfd697f
+// Document: d7ec20d9f99c2985836c5b74b1ee204efdbadba9ae29ae57c0e878598f6fdab0
 
 export type webhooks = Record<string, never>;
 export interface components {

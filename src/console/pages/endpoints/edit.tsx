@@ -43,7 +43,7 @@ const editPage = endpointPage('edit', {
     return (
       <>
         <form class="card stack narrow" method="post" action={`${path}/edit`}>
-          <input type="hidden" name="shown" value={endpoint.updated_at} />
+          <input type="hidden" name="shown" value={visit.refused?.fields.get('shown') ?? endpoint.updated_at} />
           <EndpointFields endpoint={endpoint} config={visit.config} />
           <Submit cancel={path}>Save</Submit>
         </form>

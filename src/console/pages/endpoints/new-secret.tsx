@@ -1,7 +1,7 @@
 import { Refusal } from '../../../platform/refusal.js';
 import { type PendingAlone, readPendingAlone } from '../../../reports/pending-alone.js';
 import { Live, PostButton, Submit, timeValue } from '../../components/parts.js';
-import { countOf, Time } from '../../components/values.js';
+import { countOf, RelativeTime, Time } from '../../components/values.js';
 import { seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { SecretField } from './edit.js';
@@ -16,50 +16,58 @@ const newSecretPage = endpointPage('new-secret', {
   points: 4,
   async view({ visit, endpoint, path }) {
     const second = successorOf(endpoint, await readEndpoints(visit));
-    if (!second) {
-      return (
-        <form class="card stack narrow" method="post" action={`${path}/new-secret`}>
-          <p>
-            A secret cannot be changed in place. A second endpoint with the same URL and the new secret takes over, so
-            no event is lost. Each event then arrives twice with the same id. Process it once.
-          </p>
-          <p>
-            Configure your receiver to accept both secrets first: a delivery is valid if its signature matches either.
-          </p>
-          <SecretField />
-          <Submit>Register the second endpoint</Submit>
-        </form>
-      );
-    }
+    const registration = (
+      <form class="card stack narrow" method="post" action={`${path}/new-secret`}>
+        <p>
+          A secret cannot be changed in place. A second endpoint with the same URL and the new secret takes over, so no
+          event is lost. Each event then arrives twice with the same id. Process it once.
+        </p>
+        <p>
+          Configure your receiver to accept both secrets first: a delivery is valid if its signature matches either.
+        </p>
+        <SecretField />
+        <Submit>Register the second endpoint</Submit>
+      </form>
+    );
+    if (!second) return registration;
     const health = await healthOf(visit);
     const alone = await visit.read((db) => readPendingAlone(db, endpoint.webhookId, second.webhookId));
-    const receives = second.enabled && health.get(second.webhookId)?.lastSuccessAt;
+    const receives = health.get(second.webhookId)?.lastSuccessAt;
     return (
-      <Live id="switch-over" class="stack" path={`${path}/new-secret`}>
-        <p>Both endpoints now receive every event. The second signs with the new secret.</p>
-        <EndpointTable endpoints={[endpoint, second]} health={health} />
-        {alone ? (
-          <StillPending alone={alone} second={second} />
-        ) : (
-          <>
-            <p class={`banner ${receives ? 'good' : 'warn'}`}>
-              {receives
-                ? 'The second has received. Delete the first, then remove the old secret from your receiver.'
-                : 'The second has received nothing yet. If your receiver rejects the new secret, nothing would arrive.'}
-            </p>
-            <PostButton action={`${path}/new-secret/delete-first`} class="danger">
-              Delete the first endpoint
-            </PostButton>
-          </>
-        )}
-      </Live>
+      <>
+        <Live id="switch-over" class="stack" path={`${path}/new-secret`}>
+          <p>
+            An endpoint with the same URL was registered <RelativeTime at={second.created_at} />. If it has the new
+            secret, it takes over.
+          </p>
+          <EndpointTable endpoints={[endpoint, second]} health={health} />
+          {alone ? (
+            <StillPending alone={alone} second={second} />
+          ) : (
+            <>
+              <p class={`banner ${receives ? 'good' : 'warn'}`}>
+                {receives
+                  ? 'The second has received. Delete the first, then remove the old secret from your receiver.'
+                  : 'The second has received nothing yet. If your receiver rejects the new secret, nothing would arrive.'}
+              </p>
+              <PostButton action={`${path}/new-secret/delete-first`} class="danger">
+                Delete the first endpoint
+              </PostButton>
+            </>
+          )}
+        </Live>
+        <details>
+          <summary>Register another endpoint instead</summary>
+          {registration}
+        </details>
+      </>
     );
   },
 });
 
-/** The endpoint that takes over, of the client's endpoints, newest first. */
+/** The enabled endpoint that takes over, of the client's endpoints, newest first. */
 function successorOf(first: Endpoint, endpoints: readonly Endpoint[]): Endpoint | undefined {
-  return endpoints.find(({ url, webhookId }) => url === first.url && webhookId > first.webhookId);
+  return endpoints.find(({ url, webhookId, enabled }) => enabled && url === first.url && webhookId > first.webhookId);
 }
 
 /** Why the first endpoint cannot be deleted yet, and what to do instead of waiting. */
@@ -92,7 +100,7 @@ const deleteFirst = endpointForm('new-secret/delete-first', newSecretPage, async
   const [first, endpoints] = await Promise.all([readEndpoint(visit), readEndpoints(visit)]);
   const second = successorOf(first, endpoints);
   // Without the second endpoint, deleting the first would stop all deliveries to this URL.
-  if (!second) throw new Refusal('not_found', 'There is no second endpoint with this URL; register it first.');
+  if (!second) throw new Refusal('not_found', 'There is no second enabled endpoint with this URL; register it first.');
   await visit.operations.change('deleteWebhookEndpoint', {
     params: { webhookId: first.webhookId },
     before: async (tx) => {

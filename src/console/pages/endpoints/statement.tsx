@@ -29,6 +29,8 @@ const statementPage = endpointPage('statement', {
           limitsItself: true,
         });
     const editor = isEditor(visit);
+    // A recovery that is rejected for another reason than its range can be repeated later.
+    const repeats = refused?.refusal.errors.length === 0;
     const lost = statement ? lostOf(statement) : 0;
     return (
       <>
@@ -42,17 +44,21 @@ const statementPage = endpointPage('statement', {
           <button type="submit">Create the statement</button>
         </form>
         {statement && <StatementView statement={statement} />}
-        {endpoint.enabled && editor && lost > 0 && (
+        {endpoint.enabled && editor && (repeats || lost > 0) && (
           <form class="card stack" method="post" action={`${path}/recover`} aria-label="Recover">
             <input type="hidden" name="since" value={fields.get('since') ?? ''} />
             <input type="hidden" name="until" value={fields.get('until') ?? ''} />
             <label class="check">
-              <input type="checkbox" name="include_missing" checked />
+              <input
+                type="checkbox"
+                name="include_missing"
+                checked={!refused || refused.fields.has('include_missing')}
+              />
               <span>
                 Include missing events: those created while this endpoint was disabled, or before it was registered
               </span>
             </label>
-            <Submit>{`Recover ${countOf(lost, 'event', 'events')}`}</Submit>
+            <Submit>{lost > 0 ? `Recover ${countOf(lost, 'event', 'events')}` : 'Recover'}</Submit>
             <p class="hint">
               Each delivery starts again with all its attempts, at 20 a second, behind new events. Your receiver
               recognises an event that it already has by its id.
