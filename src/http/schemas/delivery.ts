@@ -6,7 +6,7 @@ import { DeliveryStatus, type TransferStatus } from '../../platform/database/gen
 import { ATTEMPT_ERRORS, SHOWN_ATTEMPTS, TRIGGERS } from '../../platform/vocabulary.js';
 import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts } from '../../reports/read-deliveries.js';
 import type { EventRecord } from '../../reports/read-events.js';
-import { components, present, time, uuid, view } from './fields.js';
+import { components, count, present, time, uuid, view } from './fields.js';
 import { transferStatus } from './transfer.js';
 
 /** `transfer.status_changed` → `TransferStatusChanged` */
@@ -37,8 +37,6 @@ export const deliveredEvent = view('DeliveredEvent', {
   }),
 });
 
-const count = z.int().nonnegative();
-
 const counts = view('DeliveryCounts', { pending: count, succeeded: count, failed: count, cancelled: count });
 
 export const eventView = view('Event', {
@@ -66,7 +64,7 @@ const summary = {
   number: z.int().min(1),
   trigger: z.enum(TRIGGERS),
   started_at: time,
-  duration_ms: z.int().nonnegative(),
+  duration_ms: count,
   response_status: z.nullable(z.int().min(100).max(999)).meta({ examples: [204] }),
   error: z.nullable(z.enum(ATTEMPT_ERRORS)).meta({ description: 'Null if the attempt succeeded.', examples: [null] }),
 };
@@ -99,7 +97,7 @@ const delivery = z.object({
   url: z.string().meta({ description: "The endpoint's current URL.", examples: ['https://example.com/hooks'] }),
   status: deliveryStatus,
   reason: z.nullable(z.string()).meta({ description: 'Why the delivery ended without success.', examples: [null] }),
-  attempt_count: z.int().nonnegative(),
+  attempt_count: count,
   next_attempt_at: time.nullable().meta({
     description:
       'When the next attempt of the retry schedule is due; a manual retry does not change it. Null once the delivery has ended; in the past while an attempt is in flight or late.',

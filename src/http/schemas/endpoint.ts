@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PublicEndpoint } from '../../endpoints/endpoints.js';
 import { COUNTED_PENDING, type EndpointHealth } from '../../endpoints/health.js';
 import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
-import { present, requestBody, text, time, uuid, validationError, view } from './fields.js';
+import { count, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 const url = z.string().meta({
   description:
@@ -106,8 +106,6 @@ export const endpointView = view('WebhookEndpoint', {
   created_at: time,
   updated_at: time,
 });
-
-const count = z.int().nonnegative();
 
 /** How the attempts at an endpoint went lately, as the console shows it. */
 export const endpointHealthView = view('WebhookEndpointHealth', {

@@ -79,6 +79,12 @@ export function when(about: { description: string; example: string }) {
     .transform((value) => Date.parse(spelled(value)));
 }
 
+/** The end of a window of time. */
+export const until = when({
+  description: 'The end of the window, exclusive; default: now.',
+  example: '2026-11-22T00:00:00Z',
+}).optional();
+
 /** The filters of a list by creation time; both ends are exclusive. */
 export const madeWithin = {
   created_after: when({
@@ -105,6 +111,9 @@ export const time = z.string().meta({
   examples: ['2026-11-21T10:00:00.123Z'],
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
 });
+
+/** A number of things in a response. */
+export const count = z.int().nonnegative();
 
 /** A UUID in a response. */
 export const uuid = z.string().meta({ format: 'uuid', examples: [EXAMPLE_ID] });

@@ -2,21 +2,18 @@ import { z } from 'zod';
 import type { RecoveryRecord } from '../../delivery/recovery-progress.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { RECOVERY_STATUSES } from '../../platform/vocabulary.js';
-import { components, present, time, tooLongWindow, uuid, validationError, view, when } from './fields.js';
+import { components, count, present, time, tooLongWindow, until, uuid, validationError, view, when } from './fields.js';
 
 export const recoverRequest = z
   .strictObject({
-    since: when({ description: 'The start of the range, inclusive.', example: '2026-11-21T00:00:00Z' }),
-    until: when({
-      description: 'The end of the range, exclusive; default: now.',
-      example: '2026-11-22T00:00:00Z',
-    }).optional(),
+    since: when({ description: 'The start of the window, inclusive.', example: '2026-11-21T00:00:00Z' }),
+    until,
     include_missing: z
       .boolean()
       .default(false)
       .meta({
         examples: [false],
-        description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most ${MAX_WINDOW_DAYS} days.`,
+        description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The window may then be at most ${MAX_WINDOW_DAYS} days.`,
       }),
   })
   .refine(
@@ -27,8 +24,8 @@ export const recoverRequest = z
   .register(components, { id: 'RecoveryRequest' });
 
 const size = {
-  count: z.int().nonnegative().meta({ description: 'Number of restarted deliveries.' }),
-  missing: z.int().nonnegative().meta({
+  count: count.meta({ description: 'Number of restarted deliveries.' }),
+  missing: count.meta({
     description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
   }),
 };
@@ -44,7 +41,7 @@ export const recoveryView = view('Recovery', {
   until: time,
   include_missing: z.boolean(),
   ...size,
-  started: z.int().nonnegative().meta({
+  started: count.meta({
     description:
       'Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together.',
   }),

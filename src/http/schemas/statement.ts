@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SHOWN_PERIODS } from '../../delivery/window.js';
 import { DISABLED_REASONS } from '../../platform/vocabulary.js';
 import type { Statement } from '../../reports/statement.js';
-import { present, time, view, when } from './fields.js';
+import { count, present, time, until, view, when } from './fields.js';
 
 export const statementWindow = z.strictObject({
   since: when({
@@ -10,13 +10,8 @@ export const statementWindow = z.strictObject({
       'The start of the window, inclusive; default: 24 hours ago, or the registration of the endpoint if that is later.',
     example: '2026-11-21T00:00:00Z',
   }).optional(),
-  until: when({
-    description: 'The end of the window, exclusive; default: now.',
-    example: '2026-11-22T00:00:00Z',
-  }).optional(),
+  until,
 });
-
-const count = z.int().nonnegative();
 
 const disabledPeriod = view('DisabledPeriod', {
   from: time,

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: d7ec20d9f99c2985836c5b74b1ee204efdbadba9ae29ae57c0e878598f6fdab0
+// Document: 52052b14cbbfa4c5f3b8b497a6db7ac8fc9c8c57643a7a1486f21b891acd758e
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -538,15 +538,15 @@ export interface components {
     RecoveryRequest: {
       /**
        * Format: date-time
-       * The start of the range, inclusive.
+       * The start of the window, inclusive.
        */
       since: string;
       /**
        * Format: date-time
-       * The end of the range, exclusive; default: now.
+       * The end of the window, exclusive; default: now.
        */
       until?: string;
-      /** Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The range may then be at most 31 days. Default: `false`. */
+      /** Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The window may then be at most 31 days. Default: `false`. */
       include_missing?: boolean;
     };
     ResponseTimes: {
