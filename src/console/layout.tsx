@@ -31,7 +31,7 @@ export const CONSOLE_HEADERS = {
 };
 
 /** The pages with an entry in the navigation, in order. */
-export const NAVIGATION = declared.filter((one): one is Page => !isForm(one) && one.navigation !== undefined);
+const NAVIGATION = declared.filter((one): one is Page => !isForm(one) && one.navigation !== undefined);
 
 export interface Shown {
   title: string;

@@ -9,7 +9,7 @@ import { withDeadline } from '../platform/deadline.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import { ErrorSummary, Refused } from './components/parts.js';
 import { isConsolePath, isLive, type Services, sessionOf } from './guard.js';
-import { CONSOLE_HEADERS, NAVIGATION, redirect, show } from './layout.js';
+import { CONSOLE_HEADERS, redirect, show } from './layout.js';
 import { lacksScope, operationsOf, readLimited } from './operations.js';
 import { type Form, type Page, PageError, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
 
@@ -17,14 +17,8 @@ type RoutedContext = AppContext & { params: Record<string, string> };
 
 /** Runs a page for the session of the request. A query that is refused is shown at the page without one. */
 export async function runPage(ctx: RoutedContext, services: Services, page: Page): Promise<void> {
-  const session = signedIn(ctx, services);
-  if (!session) return;
-  if (!permits(session, page) && page.path === '/console') {
-    const first = NAVIGATION.find((other) => permits(session, other));
-    if (first) return redirect(ctx, services, first.path);
-  }
-  requireScope(session, page);
-  const visit = visitOf(ctx, services, session);
+  const visit = visitOf(ctx, services, page);
+  if (!visit) return;
   try {
     await showPage(ctx, services, page, visit);
   } catch (error) {
@@ -35,17 +29,15 @@ export async function runPage(ctx: RoutedContext, services: Services, page: Page
 
 /** Runs a form for the session of the request. A refused form is shown again on its page, with the API's status. */
 export async function runForm(ctx: RoutedContext, services: Services, form: Form): Promise<void> {
-  const session = signedIn(ctx, services);
-  if (!session) return;
-  requireScope(session, form);
-  const visit = visitOf(ctx, services, session);
+  const visit = visitOf(ctx, services, form);
+  if (!visit) return;
   const fields = await readForm(ctx);
   try {
     const { location, notice } = await form.submit(visit, fields);
-    if (notice !== undefined) await leaveNotice(services.database, session, notice);
+    if (notice !== undefined) await leaveNotice(services.database, visit.session, notice);
     redirect(ctx, services, location);
   } catch (error) {
-    if (!(error instanceof Refusal) || !form.page || !permits(session, form.page)) throw error;
+    if (!(error instanceof Refusal) || !form.page || !permits(visit.session, form.page)) throw error;
     for (const name of SECRET_FIELDS) fields.delete(name);
     await showRefused(ctx, services, form.page, visit, { refusal: error, fields });
   }
@@ -72,7 +64,11 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
   show(ctx, services, { title: page.title, content, status, under: page.under });
 }
 
-function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession): Visit {
+/** The request of a session with the scope of the page or form; undefined: it was sent to the sign-in. */
+function visitOf(ctx: RoutedContext, services: Services, declared: Pick<Page, 'scope'>): Visit | undefined {
+  const session = signedIn(ctx, services);
+  if (!session) return undefined;
+  if (declared.scope !== null && !permits(session, declared)) throw lacksScope([declared.scope]);
   const database = services.database.forClient(session.clientId);
   return {
     session,
@@ -86,10 +82,6 @@ function visitOf(ctx: RoutedContext, services: Services, session: ConsoleSession
 }
 
 const permits = ({ scopes }: ConsoleSession, { scope }: Pick<Page, 'scope'>) => scope === null || scopes.has(scope);
-
-function requireScope(session: ConsoleSession, declared: Pick<Page, 'scope'>): void {
-  if (declared.scope !== null && !permits(session, declared)) throw lacksScope([declared.scope]);
-}
 
 /**
  * The session of a request that needs one. Without one, sends the person to the sign-in and returns undefined.

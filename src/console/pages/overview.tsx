@@ -1,6 +1,6 @@
 import { Empty, type Listed } from '../components/lists.js';
 import { Live, PageHead } from '../components/parts.js';
-import { isEditor, mayMove, page, type Visit } from '../page.js';
+import { isEditor, mayMove, page, seeOther, type Visit } from '../page.js';
 import { type Delivery, DeliveryTable } from './deliveries.js';
 import { type Endpoint, type HealthByEndpoint, healthOf, namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { EndpointTable } from './endpoints/health.js';
@@ -9,11 +9,15 @@ import { MOVING_TRANSFER, REGISTER } from './paths.js';
 
 export const overview = page({
   path: '/console',
-  scope: 'webhooks:read',
+  scope: null,
   points: 5,
   title: 'Overview',
   navigation: 'Overview',
   async view(visit) {
+    const { scopes } = visit.session;
+    if (!scopes.has('webhooks:read')) {
+      return seeOther(scopes.has('transfers:read') ? '/console/transfers' : '/console/settings');
+    }
     const [endpoints, health, recent] = await Promise.all([readEndpoints(visit), healthOf(visit), readRecent(visit)]);
     return <Overview visit={visit} endpoints={endpoints} health={health} recent={recent} />;
   },
