@@ -29,7 +29,7 @@ test("clients console-link makes a link with the client's scopes, which the audi
     expect((await person.post(pathname, { code: hash.slice(1) })).status).toBe(303);
     const { text } = await person.get('/console/settings');
     expect(text).toContain(`<dd>${scopes}</dd>`);
-    expect(text).toContain('a link of the operator');
+    expect(text).toContain('operator-link');
   }
   const { stdout } = await runCommand(
     ['audit', 'list', '--target', client_id, '--action', 'console.link', '--json'],
