@@ -102,7 +102,7 @@ test('the service delivers before Temporal is built, says that it is being built
     await waitFor('the verified webhook', () => arrived.some(({ verified }) => verified));
     await expect(client.webhookEndpoints.check(webhookId, { timeoutMs: 2_000 })).rejects.toMatchObject({
       status: 503,
-      message: expect.stringContaining('Temporal is still starting'),
+      message: expect.stringContaining('Checks need Temporal, which is starting'),
     });
     const doctor = () => runCli(['doctor', '--json'], { LOCAL_DIR: localDir });
     await waitFor('the build', () => printed.some((line) => line.startsWith("building Temporal's server with Go")));

@@ -101,8 +101,6 @@ function Delivered({ counts }: { counts: Event['deliveries'] }) {
   );
 }
 
-const idsOf = ({ deliveries }: { deliveries: readonly { id: string }[] }) => deliveries.map(({ id }) => id);
-
 /** An event has a delivery for each endpoint: seldom more than a few. */
 const DELIVERIES_A_PAGE = 25;
 const cursors = idCursor("an event's deliveries");
@@ -120,8 +118,9 @@ export const eventPage = page({
       visit.read((db) => readEventTimeline(db, session.clientId, params.id, from));
     const wanted = query.get('delivery') ?? '';
     const first = await read(range);
-    const isElsewhere = isId(wanted) && first.deliveries.length > DELIVERIES_A_PAGE && !idsOf(first).includes(wanted);
-    const { event, deliveries } = isElsewhere ? await read({ ...range, from: wanted }) : first;
+    const isElsewhere = isId(wanted) && !query.has('cursor') && !first.deliveries.some(({ id }) => id === wanted);
+    const there = isElsewhere ? await read({ ...range, from: wanted }) : first;
+    const { event, deliveries } = there.deliveries[0]?.id === wanted ? there : first;
     const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
     const last = deliveries.length > DELIVERIES_A_PAGE ? shown.at(-1) : undefined;
     const nextCursor = last ? cursors.after(last) : null;
@@ -182,7 +181,10 @@ export const retryForm = form({
   scope: 'webhooks:write',
   page: eventPage,
   async submit(visit, fields) {
-    await visit.operations.change('retryDelivery', { params: { id: fields.get('delivery') ?? '' } });
-    return seeOther(eventPath(visit.params.id, fields.get('delivery')), 'Retry requested. Its result appears below.');
+    const delivery = fields.get('delivery') ?? '';
+    await visit.operations.change('retryDelivery', { params: { id: delivery } });
+    // It opens the delivery, and does not scroll to it: the notice is at the top.
+    const opened = new URLSearchParams({ delivery });
+    return seeOther(`${eventPath(visit.params.id)}?${opened}`, 'Retry requested. Its result appears below.');
   },
 });

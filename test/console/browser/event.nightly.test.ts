@@ -57,7 +57,7 @@ describeInBrowser('one event, in a browser', () => {
     await signIn(visitor, credentials);
     await page.goto('/console/deliveries');
     await page.getByRole('link', { name: 'PROCESSING' }).click();
-    await page.waitForURL(`**/console/events/${eventId}#delivery-*`);
+    await page.waitForURL(`**/console/events/${eventId}?delivery=*`);
     // Two attempts are made at once; the page shows the second when it is recorded.
     await next(page)
       .getByText(/Waiting: attempt 3 is planned\. The receiver responded with 503\./)
