@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
+import { timeOfParts } from '../../platform/iso-time.js';
 import { Refusal } from '../../platform/refusal.js';
-import { addressOf, type Choice, Live, Refused, readIsoTime, TimeField } from './parts.js';
+import { addressOf, type Choice, Live, Refused, TimeField } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
 
@@ -151,17 +152,19 @@ export function listQuery(query: URLSearchParams) {
   };
 }
 
-/** A time of a form as the API reads it; undefined where it is absent. @throws Refusal invalid_request */
+/**
+ * A time in ISO 8601 as a person types it, in UTC unless it names a zone, as the API reads it; undefined where it is
+ * absent. @throws Refusal invalid_request
+ */
 export function readTime(fields: URLSearchParams, name: string): string | undefined {
-  const text = fields.get(name) ?? '';
-  if (text === '') return undefined;
-  const time = readIsoTime(text);
-  if (time) return time.toISOString();
-  throw invalidFilter(name, 'invalid_time', 'must be a time such as 2026-11-22 06:14, in UTC');
-}
-
-export function invalidFilter(parameter: string, code: string, detail: string): Refusal {
-  return new Refusal('invalid_request', `The filter “${parameter}” ${detail}.`, [{ parameter, code, detail }]);
+  const text = fields.get(name)?.trim().toUpperCase();
+  if (!text) return undefined;
+  const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
+  const [, day = '', time, zone] = pattern.exec(text) ?? [];
+  const at = timeOfParts(day, time, zone?.replace('UTC', 'Z'));
+  if (at !== undefined) return new Date(at).toISOString();
+  const error = { code: 'invalid_time', detail: 'must be a time such as 2026-11-22 06:14, in UTC' };
+  throw new Refusal('invalid_request', 'A time cannot be read.', [{ parameter: name, ...error }]);
 }
 
 /** A page of a list of the API. */

@@ -1,6 +1,5 @@
 import { type ComponentChildren, createContext, type HTMLAttributes, type InputHTMLAttributes } from 'preact';
 import { useContext } from 'preact/hooks';
-import { timeOfParts } from '../../platform/iso-time.js';
 import { PROBLEMS } from '../../platform/refusal.js';
 import type { RefusedForm } from '../page.js';
 import { visibleText } from './values.js';
@@ -124,7 +123,7 @@ export function Field({ label, hint, pointer, type, value, ...rest }: Control) {
   return around(<input autoComplete="off" spellcheck={false} {...control} />);
 }
 
-/** A field for a time in ISO 8601, which a person can paste and read in any locale (`readIsoTime`). */
+/** A field for a time in ISO 8601, which a person can paste and read in any locale. */
 export function TimeField(field: Omit<Control, 'type'>) {
   return <Field placeholder="2026-11-22 06:14" {...field} label={`${field.label} (UTC)`} />;
 }
@@ -242,12 +241,4 @@ export function ErrorSummary({ refused: { refusal } }: { refused: RefusedForm })
 /** The value of a field for a time, in UTC: `2026-11-22 06:14:03`. */
 export function timeValue(at: Date): string {
   return at.toISOString().slice(0, 19).replace('T', ' ');
-}
-
-/** Reads a time in ISO 8601 as a person types it: a date, or date and time, in UTC unless it names a zone. */
-export function readIsoTime(text: string): Date | undefined {
-  const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
-  const [, day = '', time, zone] = pattern.exec(text.trim().toUpperCase()) ?? [];
-  const at = timeOfParts(day, time, zone?.replace('UTC', 'Z'));
-  return at === undefined ? undefined : new Date(at);
 }

@@ -7,7 +7,7 @@ import { form, isEditor, seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { endpointPage } from './endpoint.js';
 
-export type Recovery = z.output<typeof recoveryView>;
+type Recovery = z.output<typeof recoveryView>;
 
 /** The recoveries of an endpoint, with the progress of each. */
 const recoveriesPage = endpointPage('recoveries', {
