@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
@@ -37,22 +36,14 @@ export interface TemporalWorkerOptions {
  * any time: the worker connects again until it is stopped.
  */
 export class TemporalWorker {
-  #client: Client | undefined;
+  /** The client of this connection; undefined while Temporal is unavailable. */
+  client: Client | undefined;
+  wasConnected = false;
   #worker: Worker | undefined;
   #loop: Promise<void> | undefined;
-  #wasConnected = false;
   readonly #stop = new AbortController();
 
   constructor(private readonly options: TemporalWorkerOptions) {}
-
-  /** The client of this connection; undefined while Temporal is unavailable. */
-  get client(): Client | undefined {
-    return this.#client;
-  }
-
-  get wasConnected(): boolean {
-    return this.#wasConnected;
-  }
 
   /** A second call changes nothing. */
   start(): void {
@@ -78,19 +69,19 @@ export class TemporalWorker {
         await this.#serve(connection);
         delay = RECONNECT_FIRST;
       } catch (error) {
-        if (this.#client) [delay, said] = [RECONNECT_FIRST, ''];
+        if (this.client) [delay, said] = [RECONNECT_FIRST, ''];
         const isMissing = isNamespaceMissing(error);
         const reason = isMissing
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
           : `Temporal is unavailable: ${await whyUnreachable(temporal)}`;
         // Each reason is logged once: Temporal may be unavailable for hours. A Temporal that is still starting is no fault.
-        const level = reason === said ? 'debug' : this.#wasConnected || isMissing ? 'warn' : 'info';
+        const level = reason === said ? 'debug' : this.wasConnected || isMissing ? 'warn' : 'info';
         const fields = { task_queue: queue.taskQueue, ...(level !== 'info' && { err: error }) };
         log[level](fields, `${reason}; next try in ${delay} ms`);
         said = reason;
         delay = Math.min(delay * 2, RECONNECT_LONGEST);
       } finally {
-        this.#client = undefined;
+        this.client = undefined;
         this.#worker = undefined;
         await connection?.close().catch(() => undefined);
       }
@@ -107,7 +98,7 @@ export class TemporalWorker {
       connection,
       namespace,
       ...queue,
-      ...workflowCode(),
+      workflowBundle: WORKFLOW_BUNDLE,
       workflowTaskPollerBehavior: { type: 'autoscaling' },
       activityTaskPollerBehavior: { type: 'autoscaling' },
       shutdownGraceTime: GRACE,
@@ -118,20 +109,16 @@ export class TemporalWorker {
       return;
     }
     this.#worker = worker;
-    this.#client = new Client({ connection, namespace });
-    this.#wasConnected = true;
+    this.client = new Client({ connection, namespace });
+    this.wasConnected = true;
     log.info({ address, namespace, task_queue: queue.taskQueue }, 'connected to Temporal');
     this.options.onConnected?.();
     await worker.run();
   }
 }
 
-/** The workflow bundle that the build makes. From sources (tests) the worker bundles the workflows itself. */
-function workflowCode(): { workflowBundle: { codePath: string } } | { workflowsPath: string } {
-  const bundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
-  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
-  return { workflowsPath: fileURLToPath(new URL('../../workflows/index.js', import.meta.url)) };
-}
+/** The build makes it. */
+const WORKFLOW_BUNDLE = { codePath: fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url)) };
 
 let installed: Promise<void> | undefined;
 let sdkMetrics: string | undefined;
