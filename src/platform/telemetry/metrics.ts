@@ -14,7 +14,6 @@ import {
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const SANDBOX_STEP_ENDS = ['made', 'overtaken'] as const;
-export type SandboxStepEnd = (typeof SANDBOX_STEP_ENDS)[number];
 
 export interface CountedAttempt {
   trigger: Trigger;
@@ -140,7 +139,7 @@ export function createMetrics() {
       if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
     },
     /** A step of a sandbox transfer was made, or another change came first. */
-    sandboxStepEnded: (result: SandboxStepEnd): void => sandboxSteps.inc({ result }),
+    sandboxStepEnded: (result: (typeof SANDBOX_STEP_ENDS)[number]): void => sandboxSteps.inc({ result }),
     /** The service itself has disabled an endpoint. */
     endpointDisabled: (reason: DisabledByService): void => disabled.inc({ reason }),
     /** A check of a receiver has ended. */
