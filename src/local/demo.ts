@@ -7,7 +7,6 @@ import type { TransferServiceClient } from '../../clients/typescript/src/client.
 import { explain, untilSignalled } from '../process/lifecycle.js';
 import { startService } from './demo-service.js';
 
-const DEMO = 'demo';
 type Stops = (() => Promise<unknown>)[];
 
 /**
@@ -21,9 +20,8 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   say('docs', `${sandbox.base_url}/docs`);
 
   chapter('A client gets a token and registers an endpoint');
-  await removeEarlierEndpoints(client);
   const good = await startDemoReceiver(0, stops);
-  await register(client, good);
+  await register(client, good, stops);
 
   chapter('The client creates a transfer; every status change arrives as a signed webhook');
   const transfer = await client.transfers.create({
@@ -35,7 +33,7 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   for (const status of ['PROCESSING', 'SENT'] as const) await changeAndReceive(client, good, transfer.id, status);
 
   chapter('A second endpoint returns 500 twice: the service retries on the ladder');
-  const webhookId = await register(client, await startDemoReceiver(2, stops));
+  const webhookId = await register(client, await startDemoReceiver(2, stops), stops);
   const eventId = await changeAndReceive(client, good, transfer.id, 'COMPLETED');
   await showLadder(client, eventId, webhookId);
 
@@ -50,13 +48,6 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   say('watch it', `${workflows}/${eventId}`);
 }
 
-/** Deletes the endpoints of an earlier demo, whose receivers no longer run. */
-async function removeEarlierEndpoints({ webhookEndpoints }: TransferServiceClient): Promise<void> {
-  for await (const { webhookId, description } of webhookEndpoints.list({ limit: 100 })) {
-    if (description === DEMO) await webhookEndpoints.delete(webhookId);
-  }
-}
-
 type DemoReceiver = Awaited<ReturnType<typeof startDemoReceiver>>;
 
 /** `arrivals` emits each arrival by the status of its transfer. */
@@ -69,9 +60,11 @@ async function startDemoReceiver(failFirst: number, stops: Stops) {
   return { url, secret, arrivals };
 }
 
-async function register({ webhookEndpoints }: TransferServiceClient, receiver: DemoReceiver): Promise<string> {
+async function register({ webhookEndpoints }: TransferServiceClient, receiver: DemoReceiver, stops: Stops) {
   const { url, secret } = receiver;
-  const { webhookId } = await webhookEndpoints.register({ url, secret, description: DEMO });
+  const { webhookId } = await webhookEndpoints.register({ url, secret, description: 'demo' });
+  // While the service still runs: it would deliver to a receiver that is gone.
+  stops.unshift(() => webhookEndpoints.delete(webhookId).catch(() => {}));
   say('endpoint', `${webhookId}  → ${url}`);
   return webhookId;
 }
