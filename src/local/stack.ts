@@ -35,10 +35,7 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
     const secrets = provideSecrets(localDir);
     const password = new Secret(secrets.postgres_password);
     const ports = await choosePorts(env, settings);
-    const state: StackState = {
-      temporalStart: { failed: false, line: 'Temporal is starting' },
-      env: ports.env,
-    };
+    const state: StackState = { temporalStart: { failed: false, line: 'Temporal is starting' }, env: ports.env };
     const record = (change: Partial<StackState>) => writeState(localDir, Object.assign(state, change));
     const postgres = await startPostgres({
       ...{ localDir, progress, signal, password },

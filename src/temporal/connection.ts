@@ -127,8 +127,7 @@ function codeOf(fault: unknown): number | undefined {
 /** Whether Temporal refused the input of one request. It may still accept others. */
 export const isRefusedInput = (fault: unknown): boolean => codeOf(fault) === INVALID_ARGUMENT;
 
+const NOT_ALLOWED: readonly unknown[] = [PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED];
+
 /** Whether Temporal lets this caller make no such request: Temporal Cloud, or a server with authorization. */
-export function isNotAllowed(fault: unknown): boolean {
-  const code = codeOf(fault);
-  return code === PERMISSION_DENIED || code === UNIMPLEMENTED || code === UNAUTHENTICATED;
-}
+export const isNotAllowed = (fault: unknown): boolean => NOT_ALLOWED.includes(codeOf(fault));

@@ -121,14 +121,14 @@ export async function grantToRuntimeRole(client: pg.Client, role: RuntimeRole, n
 
 /** @throws Error of one line unless the role that `db` connects as owns the tables */
 export async function requireOwner(db: Pick<Handle, 'query'>): Promise<void> {
-  const { role, owner } = await readRights(db);
+  const { role, owner } = await rowOf<Rights>(db, RIGHTS, []);
   if (!owner)
     throw new Error(`DATABASE_URL: the role ${role} may not do this; give the URL of the owner of the tables`);
 }
 
 /** What the role that `db` connects as may do beyond the rights of a running service. */
 export async function findRoleFault(db: Pick<Handle, 'query'>): Promise<string | false> {
-  const row = await readRights(db);
+  const row = await rowOf<Rights>(db, RIGHTS, []);
   const excess = [
     ...(row.superuser ? ['is a superuser'] : []),
     ...(row.owner && !row.superuser ? ['owns the tables'] : []),
@@ -142,8 +142,6 @@ export async function findRoleFault(db: Pick<Handle, 'query'>): Promise<string |
 interface Rights extends Record<'superuser' | 'owner' | 'creates' | 'records', boolean> {
   role: string;
 }
-
-const readRights = (db: Pick<Handle, 'query'>): Promise<Rights> => rowOf<Rights>(db, RIGHTS, []);
 
 const RIGHTS = `
 select current_user::text as role,
