@@ -88,11 +88,14 @@ async function changeAndReceive(
 }
 
 async function showLadder(client: TransferServiceClient, eventId: string, webhookId: string): Promise<void> {
-  const { attempts, next_attempt_at } = await readUntil(`attempt 2 of event ${eventId}`, async () => {
+  const limit = AbortSignal.timeout(60_000);
+  let delivery: { id: string; attempt_count: number } | undefined;
+  for (; !delivery || delivery.attempt_count < 2; await sleep(100)) {
+    limit.throwIfAborted();
     const { data } = await client.events.listDeliveries(eventId).page();
-    const found = data.find((delivery) => delivery.webhookId === webhookId);
-    return found && found.attempt_count >= 2 ? client.deliveries.get(found.id) : undefined;
-  });
+    delivery = data.find((one) => one.webhookId === webhookId);
+  }
+  const { attempts, next_attempt_at } = await client.deliveries.get(delivery.id);
   for (const { number, response_status } of attempts) {
     const next = number === 1 ? 'retried at once' : 'the next retry waits';
     say(`attempt ${number}`, `${red(String(response_status))}  ${next}`);
@@ -111,17 +114,6 @@ function chapter(title: string): void {
 /** Prints a line of the demo. */
 function say(label: string, text: string): void {
   console.log(`   ${label.padEnd(12)} ${text}`);
-}
-
-const LONGEST = 60_000;
-
-/** Calls `read` until it returns a value. @throws Error after 60 s, which names `what` */
-async function readUntil<T>(what: string, read: () => Promise<T | undefined>): Promise<T> {
-  for (const deadline = Date.now() + LONGEST; Date.now() < deadline; await sleep(100)) {
-    const value = await read();
-    if (value !== undefined) return value;
-  }
-  throw new Error(`${what} did not happen within ${LONGEST / 1_000} s`);
 }
 
 // `npm run demo`: shows the service at work. The service then stays up until Ctrl-C; with `--once` it ends at once.

@@ -102,8 +102,6 @@ export function measureCertificates(registry: Registry, connections: Connections
   });
 }
 
-type Read = () => string | undefined;
-
 function sources({ databaseUrl, databaseDirectUrl, temporal }: Connections, receiversCa?: string) {
   const tls = temporal.tls || undefined;
   return {
@@ -114,10 +112,10 @@ function sources({ databaseUrl, databaseDirectUrl, temporal }: Connections, rece
     temporal_ca: () => tls?.serverCa?.reveal(),
     temporal_client: () => tls?.client?.certificate.reveal(),
     receivers_ca: () => (receiversCa ? readFileSync(receiversCa, 'utf8') : undefined),
-  } satisfies Record<string, Read>;
+  };
 }
 
-function fileIn(url: Secret, parameter: string): Read {
+function fileIn(url: Secret, parameter: string) {
   const path = new URL(url.reveal()).searchParams.get(parameter);
   return () => (path ? readFileSync(path, 'utf8') : undefined);
 }
@@ -125,7 +123,7 @@ function fileIn(url: Secret, parameter: string): Read {
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** In seconds since 1970. Undefined without a readable certificate: the connection itself then says what is wrong. */
-function firstExpiry(read: Read): number | undefined {
+function firstExpiry(read: () => string | undefined): number | undefined {
   try {
     const ends = (read()?.match(CERTIFICATE) ?? []).map((pem) => Date.parse(new X509Certificate(pem).validTo));
     return ends.length > 0 ? Math.min(...ends) / 1_000 : undefined;
