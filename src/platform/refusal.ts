@@ -65,7 +65,7 @@ const MEANINGS = {
   },
   429: {
     rate_limited:
-      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 10.',
+      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 11.',
     retry_limit_reached: wait(LIMITS.retries),
     recover_limit_reached: wait(LIMITS.recoveries),
     console_link_limit_reached: wait(LIMITS.signInLinks),
