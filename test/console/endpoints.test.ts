@@ -4,6 +4,7 @@ import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
 import { makeTimeline } from '../support/console-data.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
+import { setUses } from '../support/limits.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -261,6 +262,20 @@ test('a statement that is rejected is shown at its form, without a recovery', as
   expect(unreadable.status).toBe(422);
   expect(unreadable.text).toMatch(/id="error-since">must be a time such as 2026-11-22 06:14, in UTC/);
   expect(unreadable.text).toContain('value="yesterday"');
+});
+
+test('a recovery that is limited keeps its choice, and a statement that is limited has none', async () => {
+  const { browser, credentials } = await editor();
+  const path = await register(browser);
+  await setUses(auth.database, 'statements', credentials.client_id, 20);
+  const statement = await browser.get(`${path}/statement`);
+  expect(statement.status).toBe(429);
+  expect(statement.text).not.toContain('aria-label="Recover"');
+  for (const chosen of [{}, { include_missing: 'on' }]) {
+    const { status, text } = await browser.post(`${path}/recover`, { recover: '', since: '2026-11-22', ...chosen });
+    expect([status, /name="include_missing" checked/.test(text)]).toEqual([429, 'include_missing' in chosen]);
+    expect(text).toContain('aria-label="Recover"');
+  }
 });
 
 test('the switch-over keeps no state: the second endpoint is found again, and only it permits deleting the first', async () => {

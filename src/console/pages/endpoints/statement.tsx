@@ -29,8 +29,9 @@ const statementPage = endpointPage('statement', {
           limitsItself: true,
         });
     const editor = isEditor(visit);
-    // A recovery that is rejected for another reason than its range can be repeated later.
-    const repeats = refused?.refusal.errors.length === 0;
+    // A recovery that is rejected for another reason than its range can be repeated later; a rejected statement says
+    // nothing about one.
+    const repeats = refused?.refusal.errors.length === 0 && refused.fields.has('recover');
     const lost = statement ? lostOf(statement) : 0;
     return (
       <>
@@ -46,6 +47,7 @@ const statementPage = endpointPage('statement', {
         {statement && <StatementView statement={statement} />}
         {endpoint.enabled && editor && (repeats || lost > 0) && (
           <form class="card stack" method="post" action={`${path}/recover`} aria-label="Recover">
+            <input type="hidden" name="recover" />
             <input type="hidden" name="since" value={fields.get('since') ?? ''} />
             <input type="hidden" name="until" value={fields.get('until') ?? ''} />
             <label class="check">
