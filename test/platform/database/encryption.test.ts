@@ -25,7 +25,7 @@ describe('encryption at rest', () => {
     expect(keys.isCurrent(envelopes[0]!)).toBe(true);
   });
 
-  it('does not open an envelope that was moved to another row, even if it was opened for its own row', () => {
+  it('does not open an envelope that was moved to another row, even if the cache has it for its own row', () => {
     const envelope = keys.seal(new Secret('secret'), 'row 1');
     expect(keys.open(envelope, 'row 1').reveal()).toBe('secret');
     expect(() => keys.open(envelope, 'row 2')).toThrow(EnvelopeError);
