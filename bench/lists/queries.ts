@@ -10,12 +10,7 @@ import {
   listDeliveries,
   readAttemptSummaries,
 } from '../../src/reports/read-deliveries.js';
-import {
-  getEvent,
-  listEvents,
-  listMissing,
-  readEventTimeline,
-} from '../../src/reports/read-events.js';
+import { getEvent, listEvents, listMissing, readEventTimeline } from '../../src/reports/read-events.js';
 import { listTransfers } from '../../src/transfers/read-transfers.js';
 import { TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import type { Filled } from './fill.js';
