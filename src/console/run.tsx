@@ -168,7 +168,7 @@ export function errorPages(services: Services): AppMiddleware {
           <p class="hint">
             Request <code>{requestId}</code>
           </p>
-          {ctx.method === 'GET' && error.status === 503 && (
+          {ctx.method === 'GET' && (error.status === 503 || error.status === 429) && (
             <p>
               <a class="button" href={`${ctx.path}${ctx.search}`}>
                 Try again

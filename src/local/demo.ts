@@ -9,6 +9,9 @@ import { startService } from './demo-service.js';
 
 type Stops = (() => Promise<unknown>)[];
 
+/** The description of an endpoint of the demo. */
+const DEMO = 'demo';
+
 /**
  * Shows the main functions of the service over HTTP. Adds to `stops` what ends the service and each receiver.
  * @param isOnce whether the service ends with the demo
@@ -20,6 +23,10 @@ async function playDemo(stops: Stops, isOnce: boolean): Promise<void> {
   say('docs', `${sandbox.base_url}/docs`);
 
   chapter('A client gets a token and registers an endpoint');
+  for await (const { webhookId, description } of client.webhookEndpoints.list()) {
+    // A demo that was killed has left it.
+    if (description === DEMO) await client.webhookEndpoints.delete(webhookId);
+  }
   const good = await startDemoReceiver(0, stops);
   await register(client, good, stops);
 
@@ -62,7 +69,7 @@ async function startDemoReceiver(failFirst: number, stops: Stops) {
 
 async function register({ webhookEndpoints }: TransferServiceClient, receiver: DemoReceiver, stops: Stops) {
   const { url, secret } = receiver;
-  const { webhookId } = await webhookEndpoints.register({ url, secret, description: 'demo' });
+  const { webhookId } = await webhookEndpoints.register({ url, secret, description: DEMO });
   // While the service still runs: it would deliver to a receiver that is gone.
   stops.unshift(() => webhookEndpoints.delete(webhookId).catch(() => {}));
   say('endpoint', `${webhookId}  → ${url}`);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSyn
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readEnvironment } from '../platform/config/config.js';
+import { keyId } from '../platform/database/encryption.js';
 import { Secret } from '../platform/secret.js';
 import { endProcess, isRunning, type ProcessRecord, recordProcess } from './child.js';
 
@@ -44,6 +45,8 @@ export interface StackState {
   building?: ProcessRecord;
   /** How far Temporal's start is, for people; absent once Temporal serves. `failed`: this service will have none. */
   temporalStart?: { failed: boolean; line: string } | undefined;
+  /** The `keyId` of the service's master key. The service could not open what a command seals with another. */
+  masterKeyId: string;
   /** The variables of the service, without secrets, which a command needs to work on this stack. */
   env: NodeJS.ProcessEnv;
 }
@@ -80,7 +83,7 @@ export function postgresUrl(port: number, password: Secret, database = POSTGRES_
 /** The environment of a process that works on the stack. `env` is its own, whose MASTER_KEY counts if it has one. */
 export function stackEnvironment(
   env: NodeJS.ProcessEnv,
-  state: StackState,
+  state: Pick<StackState, 'env'>,
   { postgres_password, master_key }: ReturnType<typeof provideSecrets>,
 ): NodeJS.ProcessEnv {
   const { MASTER_KEY } = readEnvironment(env);
@@ -95,9 +98,12 @@ export function stackEnvironment(
   };
 }
 
+export const masterKeyIdOf = ({ MASTER_KEY = '' }: NodeJS.ProcessEnv): string =>
+  keyId(new Secret<Uint8Array>(Buffer.from(MASTER_KEY, 'base64')));
+
 /**
  * The environment of the embedded stack that runs under LOCAL_DIR, for a command without DATABASE_URL.
- * @throws Error of one line if no stack runs there
+ * @throws Error of one line if no stack runs there, or with another master key
  */
 export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LOCAL_DIR } = readEnvironment(env);
@@ -107,7 +113,13 @@ export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
       `no embedded stack runs under ${LOCAL_DIR}: start one (npm start), or set DATABASE_URL and TEMPORAL_ADDRESS`,
     );
   }
-  return stackEnvironment(env, state, provideSecrets(LOCAL_DIR));
+  const found = stackEnvironment(env, state, provideSecrets(LOCAL_DIR));
+  if (masterKeyIdOf(found) !== state.masterKeyId) {
+    throw new Error(
+      `MASTER_KEY: the service under ${LOCAL_DIR} was started with another key; give the command the same key`,
+    );
+  }
+  return found;
 }
 
 const NAME = /^lock\.(\d+)$/;

@@ -6,6 +6,7 @@ import { Secret } from '../platform/secret.js';
 import { startPostgres } from './postgres.js';
 import {
   endLeftovers,
+  masterKeyIdOf,
   provideSecrets,
   releaseLock,
   type StackState,
@@ -35,7 +36,12 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
     const secrets = provideSecrets(localDir);
     const password = new Secret(secrets.postgres_password);
     const ports = await choosePorts(env, settings);
-    const state: StackState = { temporalStart: { failed: false, line: 'Temporal is starting' }, env: ports.env };
+    const own = stackEnvironment(env, ports, secrets);
+    const state: StackState = {
+      temporalStart: { failed: false, line: 'Temporal is starting' },
+      masterKeyId: masterKeyIdOf(own),
+      env: ports.env,
+    };
     const record = (change: Partial<StackState>) => writeState(localDir, Object.assign(state, change));
     const postgres = await startPostgres({
       ...{ localDir, progress, signal, password },
@@ -52,7 +58,7 @@ export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string
     });
     return {
       /** The given environment with the further variables that `loadConfig` needs. No port is 0. */
-      env: stackEnvironment(env, state, secrets),
+      env: own,
       /** The absolute path of LOCAL_DIR. */
       localDir,
       temporalUiUrl: `http://localhost:${ports.temporalUi}`,

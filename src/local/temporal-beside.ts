@@ -34,7 +34,7 @@ export function startBeside({ temporal, record, ...plan }: BesidePlan) {
     signal.addEventListener('abort', () => reject(signal.reason));
   });
   // Keeps the port until Temporal begins, so that another stack does not choose it, and work on this Temporal.
-  const holder = createServer((socket) => socket.destroy());
+  const holder = createServer((socket) => socket.destroy()).on('error', () => {});
   holder.listen({ port: plan.port, host: '127.0.0.1', exclusive: true }).unref();
   const held = once(holder, 'listening').catch(() => {});
 

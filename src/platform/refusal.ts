@@ -34,7 +34,7 @@ const MEANINGS = {
     disabled_by_operator: 'Only the operator can enable this webhook endpoint.',
     cancellation_in_progress:
       'The pending deliveries of the disabled webhook endpoint are still being cancelled; try again in a few seconds.',
-    endpoint_changed: 'The webhook endpoint was changed after the console showed this form; reload it before you save.',
+    endpoint_changed: 'The webhook endpoint was changed after the console showed this form; open the form again.',
     recover_in_progress: `A recovery of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}. Wait until one ends.`,
     recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
     check_in_progress: `A check of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.checksAtOnce)}. Wait until one ends.`,

@@ -118,8 +118,8 @@ describe('a request is counted before any work', () => {
   });
 
   test('forms of another origin, by address: they use up nothing of the client whose cookie they have', async () => {
-    const session = await signedInBrowser(limited, await limited.client());
-    await session.get('/console/settings', somewhere());
+    const session = consoleBrowser({ url: limited.api.url, baseUrl: limited.baseUrl });
+    await session.post('/console/sign-in', { ...(await limited.client()) }, somewhere());
     const foreign = { ...somewhere(), Origin: 'https://evil.test' };
     const path = '/console/sessions/019abe01-7a10-7c44-9d02-3f1f6f0c8a11/end';
     const replies = await Promise.all(Array.from({ length: 40 }, () => session.post(path, {}, foreign)));

@@ -115,7 +115,7 @@ test('the next start ends the build that a killed parent left running, with its 
   const [child] = await once(left.stdout, 'data');
   const grandchild = recordProcess(Number(child));
   const building = recordProcess(left.pid ?? 0);
-  writeState(folder, { env: {}, building });
+  writeState(folder, { masterKeyId: '', env: {}, building });
   await endLeftovers(folder, () => {});
   await waitFor('the end of the group', () => !isRunning(grandchild) && !isRunning(building));
 });

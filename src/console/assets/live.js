@@ -240,7 +240,8 @@ function enhance(within) {
     time.setAttribute('data-utc', utc);
     time.removeAttribute('title');
     // In a row or a summary, the focus of its link shows UTC.
-    if (!time.closest('tr:has(.row-link), .rung:has(summary), summary')) time.setAttribute('tabindex', '0');
+    const focusable = time.closest('summary') ?? time.closest('tr, .rung')?.querySelector('.row-link, summary');
+    if (!focusable) time.setAttribute('tabindex', '0');
     if (time.classList.contains('relative')) continue;
     const zone = ZONE.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value;
     time.textContent = `${LOCAL.format(at)} ${zone}`;

@@ -41,8 +41,9 @@ const MAX_LEVELS = 20;
 
 export function formatJson(text: string): string {
   let level = 0;
-  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
-    level += bracket === '[' || bracket === '{' ? 1 : -1;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (token.startsWith('"')) continue;
+    level += token === '[' || token === '{' ? 1 : -1;
     if (level > MAX_LEVELS) return text;
   }
   try {
@@ -92,7 +93,7 @@ type Instant = Date | string;
 const dateOf = (at: Instant) => (typeof at === 'string' ? new Date(at.endsWith('Z') ? at : `${at}Z`) : at);
 
 /** A time as the console writes it: `2026-11-22 06:14:03 UTC`. */
-function utcText(at: Instant): string {
+export function utcText(at: Instant): string {
   return `${dateOf(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 

@@ -1,7 +1,7 @@
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
 import type { TimelineDelivery } from '../../reports/read-events.js';
 import { PostButton } from '../components/parts.js';
-import { durationText, NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
+import { durationText, NextAttempt, Response, Status, Time, Untrusted, utcText } from '../components/values.js';
 import { isEditor, type Visit } from '../page.js';
 import { outcomeText, whatHappensNext } from './delivery-texts.js';
 import { attemptPath, endpointPath, eventPath } from './paths.js';
@@ -33,7 +33,10 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
         </span>
       </summary>
       <div class="stack">
-        <p class="next" data-announce={`${next} ${latest}`}>
+        <p
+          class="next"
+          data-announce={`${next} ${nextAttemptAt ? `It is due at ${utcText(nextAttemptAt)}.` : ''} ${latest}`}
+        >
           <strong>{next}</strong> {latest} {finishedAt && <Time at={finishedAt} ago />}
         </p>
         {/* Absent where the API always rejects it. */}

@@ -150,8 +150,14 @@ export const eventPage = page({
                 }}
               />
             </strong>
-            {nextCursor !== null && ' on this page'}
+            {(nextCursor !== null || query.has('cursor') || there !== first) && ' on this page'}
           </p>
+          {there !== first && <a href={eventPath(event.id)}>All deliveries of the event</a>}
+          {shown.length === 0 && (
+            <p>
+              To send it, enable or register an <a href="/console/endpoints">endpoint</a>, then recover what it missed.
+            </p>
+          )}
           {shown.map((delivery) => (
             <DeliveryCard
               key={delivery.id}

@@ -21,7 +21,7 @@ import {
   presentDelivery,
   presentDeliveryWithAttempts,
 } from '../schemas/delivery.js';
-import { idFilter, madeWithin, requestBody, text, view } from '../schemas/fields.js';
+import { idFilter, madeWithin, requestBody, validationError, view } from '../schemas/fields.js';
 
 const deliveries = pageView('DeliveryPage', deliveryView);
 const cursors = idCursor('deliveries');
@@ -33,10 +33,14 @@ const attemptCursors = numberCursor('attempts');
 const attemptFilters = z.strictObject(paging(attemptCursors, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
 const computed = requestBody('ComputedSignature', {
-  v0: text({ max: 512 }).meta({
-    description: 'The digest that your receiver computed, with or without `v0=` before it.',
-    examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
-  }),
+  v0: z
+    .string()
+    .refine((text) => text.length <= 512, validationError('too_long', 'may have at most 512 characters'))
+    .meta({
+      maxLength: 512,
+      description: 'The digest that your receiver computed, with or without `v0=` before it.',
+      examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
+    }),
 });
 
 const explained = view('SignatureExplanation', {

@@ -136,6 +136,9 @@ describe('JSON', () => {
   it('is not laid out if its depth would make the page large', () => {
     const text = '['.repeat(2_000) + ']'.repeat(2_000);
     expect(formatJson(text)).toBe(text);
+    // Brackets in a string are none.
+    const hidden = `["${']'.repeat(2_000)}",${text}]`;
+    expect(formatJson(hidden)).toBe(hidden);
   });
 });
 

@@ -56,7 +56,7 @@ const newSecretPage = endpointPage('new-secret', {
             </>
           )}
         </Live>
-        <details>
+        <details open={visit.refused !== undefined}>
           <summary>Register another endpoint instead</summary>
           {registration}
         </details>
