@@ -138,6 +138,8 @@ export class Job {
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
  * any        a fault of this process before the request is sent               paused for 3 s; more
  * paused     an attempt has its response or failure                           quiet
+ * any        an attempt is dropped                                            dropping: nothing is leased of it
+ * dropping   the row is deleted                                               quiet, or more
  */
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
