@@ -55,7 +55,7 @@ export function limitWithin(range: { min: number; max: number }): (text: string)
 /** As rows have it: null is the limit of the deployment. */
 export const limitOf = (limit: Limit): number | null => (limit === 'default' ? null : limit);
 
-/** A text. @param min characters besides white space */
+/** A text. @param min the fewest characters it needs, white space at its ends not counted */
 export function textOf({ min = 0, max }: { min?: number; max: number }): (text: string) => string {
   return (text) => {
     if (text.trim().length >= min && [...text].length <= max) return text;

@@ -40,7 +40,7 @@ export function findLostEvents(db: Handle, environment: Environment, since: numb
     };
     const query = `WorkflowType = 'deliverEvent' AND StartTime >= '${new Date(since).toISOString()}'`;
     for await (const workflow of client.workflow.list({ query })) {
-      // A workflow that a person started by hand may have any id.
+      // Workflows started manually may have any id.
       if (!isId(workflow.workflowId)) continue;
       batch.set(workflow.workflowId, eventOf(workflow));
       if (batch.size === BATCH) await keepMissing();
