@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * The result of `work`, or a rejection when it has not ended within `limit` ms. A later result is dropped. A result that
- * arrived in time counts also where this process was too busy to read it: an event loop that is late runs its timers
- * first, so the rejection waits until the loop has read its sockets once.
+ * The result of `work`, or a rejection when it has not ended within `limit` ms. A later result is dropped. A result
+ * that arrived in time counts also where this process was too busy to read it: an event loop that is late runs its
+ * timers first, so the rejection waits until the loop has read its sockets once.
  * @param error makes the rejection
  */
 export function within<T>(
@@ -43,8 +43,8 @@ export function shareReading<T>(
   };
 }
 
-/** The time until which the request that runs may commit a change, by `performance.now()`. */
-const deadlines = new AsyncLocalStorage<number>();
+/** `at`: the time until which the request that runs may commit a change, by `performance.now()`. */
+const deadlines = new AsyncLocalStorage<{ at: number }>();
 
 /** The work of a request took longer than its limit. */
 export class DeadlinePassed extends Error {
@@ -57,8 +57,13 @@ export class DeadlinePassed extends Error {
  * @throws DeadlinePassed
  */
 export function withDeadline<T>(limit: number, work: () => Promise<T>): Promise<T> {
-  const late = () => new DeadlinePassed(`the request was not answered within ${limit} ms`);
-  return within(limit, deadlines.run(performance.now() + limit, work), late);
+  const deadline = { at: performance.now() + limit };
+  const late = () => {
+    // Timers count whole milliseconds, so one may fire up to 1 ms before `at`.
+    deadline.at = Number.NEGATIVE_INFINITY;
+    return new DeadlinePassed(`the request was not answered within ${limit} ms`);
+  };
+  return within(limit, deadlines.run(deadline, work), late);
 }
 
 /**
@@ -71,7 +76,7 @@ export function withoutDeadline<T>(work: () => T): T {
 
 /** Time until the deadline of the present request, ms; infinite without one. */
 export function timeLeft(): number {
-  return (deadlines.getStore() ?? Number.POSITIVE_INFINITY) - performance.now();
+  return (deadlines.getStore()?.at ?? Number.POSITIVE_INFINITY) - performance.now();
 }
 
 /** @throws DeadlinePassed */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { handOverAfterCommit } from '../../src/delivery/append.js';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { DeadlinePassed, withDeadline } from '../../src/platform/deadline.js';
@@ -39,6 +39,17 @@ test.each(['before the transaction', 'in the transaction'] as const)(
     expect(await made()).toEqual([]);
   },
 );
+
+// Timers count whole milliseconds, so one may fire before the deadline by the clock.
+test('a request that was answered just before its deadline by the clock commits nothing later', async () => {
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+  try {
+    expect(await changeLate('early', 'in the transaction')).toBeInstanceOf(DeadlinePassed);
+  } finally {
+    clock.mockRestore();
+  }
+  expect(await made()).toEqual([]);
+});
 
 test('a transaction that gets its turn from a late request has the deadline of its own request', async () => {
   const two = openDatabase({ url: database.url, poolSize: 2 });
