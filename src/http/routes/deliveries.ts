@@ -32,12 +32,18 @@ const attempts = pageView('AttemptPage', attemptView);
 const attemptCursors = numberCursor('attempts');
 const attemptFilters = z.strictObject(paging(attemptCursors, { most: SHOWN_ATTEMPTS, usual: SHOWN_ATTEMPTS }));
 
+/** Characters. */
+const MAX_DIGEST = 512;
+
 const computed = requestBody('ComputedSignature', {
   v0: z
     .string()
-    .refine((text) => text.length <= 512, validationError('too_long', 'may have at most 512 characters'))
+    .refine(
+      (text) => text.length <= MAX_DIGEST,
+      validationError('too_long', `may have at most ${MAX_DIGEST} characters`),
+    )
     .meta({
-      maxLength: 512,
+      maxLength: MAX_DIGEST,
       description: 'The digest that your receiver computed, with or without `v0=` before it.',
       examples: ['5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
     }),
@@ -50,7 +56,10 @@ const explained = view('SignatureExplanation', {
   detail: z.string().meta({ description: 'What to change.', examples: [DIGEST_EXPLANATIONS.reserialized_body] }),
 });
 
-/** `/deliveries`, and the deliveries of one endpoint or event (contract, Events and deliveries; Why was my signature refused?). */
+/**
+ * `/deliveries`, and the deliveries of one endpoint or event (contract, Events and deliveries; Why was my signature
+ * refused?).
+ */
 export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
   const explanations = new PostgresLimit('explanations', LIMITS.explanations);
   const route = routesOf('Events and deliveries', 'webhooks');

@@ -7,13 +7,13 @@ export interface BatcherOptions<Item, Result> {
   run: (items: readonly Item[]) => Promise<readonly Result[]>;
   /** Most items in a batch. */
   size: number;
-  /** The most batches in progress. */
-  concurrency: number;
+  /** The most batches in progress. Unset: one. */
+  concurrency?: number;
   /**
    * A batch begins beside another that is this old, ms, or when it is full: until then it gathers. One after the other,
-   * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next.
+   * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next. Unset: 0.
    */
-  gather: number;
+  gather?: number;
   /** The statement is a part of a transaction: after an error none of its items is run alone. */
   isPart?: boolean;
   /** How long an item waits for its statement, ms. After that it is never run. Unset: as long as it takes. */
@@ -63,7 +63,7 @@ export class Batcher<Item, Result> {
   }
 
   #next(): void {
-    const { concurrency, gather, size } = this.options;
+    const { concurrency = 1, gather = 0, size } = this.options;
     clearTimeout(this.#gathering);
     while (this.#begun.length < concurrency && this.#waiting.length > 0) {
       const now = performance.now();
