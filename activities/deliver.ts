@@ -47,7 +47,9 @@ export function createDeliverActivities(
     }
   };
 
-  /** Waits until an attempt that was left in the queue is made: until it is leased, and then while it may be in flight. */
+  /**
+   * Waits until an attempt that was left in the queue is made: until it is leased, and then while it may be in flight.
+   */
   const madeElsewhere = async (deliveryId: string): Promise<void> => {
     for (let waited = 0, look = 20; ; look = Math.min(2 * look, LONGEST_LOOK)) {
       await sleep(look);
@@ -109,8 +111,8 @@ function removed({ eventId, deliveryId, clientId, webhookId, host, ...rest }: De
 }
 
 /**
- * The attempt stays in the queue, where any worker makes it, or another worker is making it. Temporal retries the activity
- * by the workflow's policy, after 1 s at first and at most 60 s.
+ * The attempt stays in the queue, where any worker makes it, or another worker is making it. Temporal retries the
+ * activity by the workflow's policy, after 1 s at first and at most 60 s.
  */
 function noSlot(): ApplicationFailure {
   return ApplicationFailure.create({

@@ -12,7 +12,9 @@ import {
 import type { Log } from '../src/platform/telemetry/log.js';
 import type { RemoveExpiredActivities } from '../workflows/remove-expired.js';
 
-/** Events removed by one statement: it holds its locks for some ten milliseconds, and a longer one costs more an event. */
+/**
+ * Events removed by one statement: it holds its locks for some ten milliseconds, and a longer one costs more an event.
+ */
 export const BATCH = 200;
 /** Rows of each other table removed by one statement. */
 const ROWS = 1_000;
@@ -22,8 +24,8 @@ const TURN = 15_000;
 const LONGEST_REST = 50;
 
 /**
- * Removes rows in small batches. A rest as long as the batch follows each, but a short one where a loaded database makes
- * the batch long, so that removal keeps up with 1,000 changes a second.
+ * Removes rows in small batches. A rest as long as the batch follows each, but a short one where a loaded database
+ * makes the batch long, so that removal keeps up with 1,000 changes a second.
  * @param retention ms
  * @param turn how long one activity runs, ms; it removes at least one batch
  */

@@ -5,7 +5,9 @@ import type { Metrics } from '../src/platform/telemetry/metrics.js';
 import { makeSandboxStep } from '../src/transfers/sandbox.js';
 import type { SandboxTransferActivities } from '../workflows/sandbox-transfer.js';
 
-/** Creates the activities of simulated transfers. @param handover takes the event of each step, as of any other change */
+/**
+ * Creates the activities of simulated transfers. @param handover takes the event of each step, as of any other change
+ */
 export function createSandboxTransferActivities(
   database: Handle,
   handover: Handover,

@@ -25,8 +25,8 @@ async function stopAll(): Promise<void> {
 }
 
 /**
- * Runs a program of the bench to its end, or until Ctrl-C, which stops everything. Then the process ends: with 130 after
- * a signal, with 1 after an error, else with `process.exitCode`.
+ * Runs a program of the bench to its end, or until Ctrl-C, which stops everything. Then the process ends: with 130
+ * after a signal, with 1 after an error, else with `process.exitCode`.
  */
 export async function runToEnd(run: () => Promise<void>): Promise<never> {
   let cutOff = false;

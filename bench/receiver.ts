@@ -7,9 +7,9 @@ import { answerQuestions } from './questions.js';
 // A receiver in its own process: responds at once and stores when each event first arrived at each path.
 
 /**
- * `accept in 1 ms`: one millisecond later. `fail some`: fails the first attempt of one event in sixteen, and does not count
- * it as an arrival. `some dead`: fails whatever comes for three endpoints in sixteen. `some hang`: as before, and leaves
- * three others without a response.
+ * `accept in 1 ms`: one millisecond later. `fail some`: fails the first attempt of one event in sixteen, and does not
+ * count it as an arrival. `some dead`: fails whatever comes for three endpoints in sixteen. `some hang`: as before, and
+ * leaves three others without a response.
  */
 export type Responses = 'accept' | 'accept in 1 ms' | 'fail' | 'fail some' | 'some dead' | 'some hang';
 export type ReceiverQuestion =

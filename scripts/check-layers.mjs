@@ -1,5 +1,6 @@
-// Part of `npm run check`: a file imports from its own folder and from the layers below it, type imports included, and its
-// comments name only files that exist. Biome finds cycles within a folder. An argument selects another checkout.
+// Part of `npm run check`: a file imports from its own folder and from the layers below it, type imports included. Its
+// comments fit in 120 columns and name only files that exist. Biome finds cycles within a folder. An argument selects
+// another checkout.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,7 +90,7 @@ function faultOf(from, to, kind) {
 const NAMED = ['src', 'activities', 'workflows', 'clients', 'bench', 'scripts', 'test', 'docs', 'prisma', 'deploy'];
 const COMMENT = /^\s*(?:\/\/|\/?\*)(.*)/;
 
-/** @returns {string[]} the files that the comments of a file name and that do not exist, and backticks with a backslash */
+/** @returns {string[]} the missing files that the comments of a file name, backslashes before backticks, wide comments */
 function commentFaults(root, file, names) {
   const lines = readFileSync(join(root, file), 'utf8').split('\n');
   return lines.flatMap((line, i) => {
@@ -98,7 +99,8 @@ function commentFaults(root, file, names) {
       (name) => !names.has(posix.basename(name)),
     );
     const escaped = text.includes('\\`') ? ['an escaped backtick'] : [];
-    return [...missing.map((name) => `the missing file ${name}`), ...escaped].map(
+    const wide = text && line.length > 120 && !file.includes('/generated/') ? ['more than 120 columns'] : [];
+    return [...missing.map((name) => `the missing file ${name}`), ...escaped, ...wide].map(
       (what) => `${file}:${i + 1}: the comment has ${what}`,
     );
   });

@@ -47,8 +47,8 @@ export const ATTEMPT_FAILED = 'AttemptFailed';
 
 export interface DeliverActivities {
   /**
-   * Has the attempt made that is due. Ends with the delivery as it is afterwards, or with a failure `ATTEMPT_FAILED` if the
-   * last of the attempts that the workflow does not know of has failed.
+   * Has the attempt made that is due. Ends with the delivery as it is afterwards, or with a failure `ATTEMPT_FAILED` if
+   * the last of the attempts that the workflow does not know of has failed.
    */
   deliver(request: DeliverRequest): Promise<DeliveryProgress>;
 }

@@ -41,10 +41,10 @@ export const wake = defineSignal('wake');
 export const progress = defineQuery<DeliveryProgress[]>('progress');
 
 /**
- * Shows the deliveries of one event, and wakes each at its time. It decides nothing: it sleeps until the planned attempt,
- * calls `deliver`, and shows the row as it is then. Ends `Completed` when all deliveries succeeded or were cancelled,
- * `Failed` when a delivery has failed. It continues as a new run when its history is long, such as after hundreds of
- * manual retries: Temporal ends a workflow at 51,200 events or 50 MB.
+ * Shows the deliveries of one event, and wakes each at its time. It decides nothing: it sleeps until the planned
+ * attempt, calls `deliver`, and shows the row as it is then. Ends `Completed` when all deliveries succeeded or were
+ * cancelled, `Failed` when a delivery has failed. It continues as a new run when its history is long, such as after
+ * hundreds of manual retries: Temporal ends a workflow at 51,200 events or 50 MB.
  */
 export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryProgress[]> {
   const deliveries = input.deliveries.map((delivery) => ({ ...delivery }));

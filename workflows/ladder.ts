@@ -1,6 +1,8 @@
 import { formatDuration, parseDuration } from '../src/platform/duration.js';
 
-/** A ladder as a delivery's row keeps it: `0s,5m,30m,2h,6h,1d`. Text, because it is shorter than an array of numbers. */
+/**
+ * A ladder as a delivery's row keeps it: `0s,5m,30m,2h,6h,1d`. Text, because it is shorter than an array of numbers.
+ */
 export function ladderToText(ladder: readonly number[]): string {
   return ladder.map((delay) => formatDuration(delay)).join();
 }

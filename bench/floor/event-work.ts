@@ -6,8 +6,8 @@ import { signatureHeader } from '../../src/delivery/sender/headers.js';
 import { newId } from '../../src/platform/ids.js';
 import { SECRET } from '../tenants.js';
 
-// The least work of an event: one prepared statement and one signed POST. Optionally also the record of the attempt, and
-// the lease of a process that makes attempts for another.
+// The least work of an event: one prepared statement and one signed POST. Optionally also the record of the attempt,
+// and the lease of a process that makes attempts for another.
 
 /**
  * `sent`: the event counts as delivered at its commit. `recorded`: a second statement records the attempt. `apart`: the
@@ -47,8 +47,8 @@ export interface EventWork {
 const POOL_SIZE = 10;
 
 /**
- * The lease of an attempt that waits for the process apart, and the bound between it and a lease of the usual time, s. The
- * service leaves leases of up to twice its own time alone.
+ * The lease of an attempt that waits for the process apart, and the bound between it and a lease of the usual time, s.
+ * The service leaves leases of up to twice its own time alone.
  */
 const [WAITING, MIDDLE] = [1.9 * LEASE.seconds, 1.5 * LEASE.seconds];
 

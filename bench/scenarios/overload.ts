@@ -17,8 +17,8 @@ const ON_TIME = 5;
 const SLACK = 1.2;
 
 /**
- * More changes than Temporal can take, for longer than `WORKFLOWS_TRAIL`: shows that the backlog stays bounded, that retries
- * are on time, and that nothing is lost. The receiver fails the first attempt of one event in sixteen.
+ * More changes than Temporal can take, for longer than `WORKFLOWS_TRAIL`: shows that the backlog stays bounded, that
+ * retries are on time, and that nothing is lost. The receiver fails the first attempt of one event in sixteen.
  */
 export async function overload(bench: Bench): Promise<Outcome> {
   const { overload: rate, lasting, trail } = bench.options;

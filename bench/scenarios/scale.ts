@@ -52,8 +52,8 @@ interface Phase {
 }
 
 /**
- * What an event costs with many workers, clients, endpoints and past events, beside what it costs with few of each: at a
- * steady rate, in an incident and when it is removed. Three endpoints in sixteen are dead. The ratios are the result:
+ * What an event costs with many workers, clients, endpoints and past events, beside what it costs with few of each: at
+ * a steady rate, in an incident and when it is removed. Three endpoints in sixteen are dead. The ratios are the result:
  * two cores carry the shape of such a size, not its rate.
  */
 export async function scale(bench: Bench): Promise<Outcome> {

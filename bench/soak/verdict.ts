@@ -45,8 +45,8 @@ export const lastTwoThirds = (samples: readonly Sample[]): readonly Sample[] =>
   samples.slice(Math.floor(samples.length / 3));
 
 /**
- * Whether the memory of each part is flat. A part fails if it certainly grows by more than the bound. A run of less than
- * half an hour is not judged.
+ * Whether the memory of each part is flat. A part fails if it certainly grows by more than the bound. A run of less
+ * than half an hour is not judged.
  * @param bound MiB an hour
  */
 export function judgeMemory(samples: readonly Sample[], bound: number): Verdict[] {

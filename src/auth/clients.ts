@@ -21,7 +21,9 @@ export interface NewClient {
   maxEndpoints?: number | null | undefined;
 }
 
-/** Makes a client with its first secret. The secret is readable only in this result. The caller has checked the values. */
+/**
+ * Makes a client with its first secret. The secret is readable only in this result. The caller has checked the values.
+ */
 export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
   const { name, rateLimit = null, maxEndpoints = null } = wanted;
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
@@ -173,8 +175,8 @@ export const MAX_ACTIVE_SECRETS = 2;
  * Gives the client a further secret. The existing secret stays active, unless `expireOldIn` (ms) makes it expire or
  * `revoke`, the id of a secret, ends it at once. Concurrent rotations wait for each other on the client's row.
  * @returns also the ids of the secrets that it revoked
- * @throws Refusal not_found; invalid_request if the client is revoked; two_secrets if it has two active ones: the service
- * cannot know which one the client still uses
+ * @throws Refusal not_found; invalid_request if the client is revoked; two_secrets if it has two active ones: the
+ * service cannot know which one the client still uses
  */
 export async function rotateSecret(
   db: Handle,

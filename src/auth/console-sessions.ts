@@ -86,7 +86,8 @@ type Row = Omit<ConsoleSession, 'scopes' | 'address'> & Record<'scopes' | 'clien
 
 /**
  * The session of a cookie, from Postgres at each request: any process serves any session, and a revoked client or
- * secret ends it at once. Its last use is written once a minute. A session that is used from outside of the client's networks is ended.
+ * secret ends it at once. Its last use is written once a minute. A session that is used from outside of the client's
+ * networks is ended.
  * @returns undefined if there is no such session, or it has expired, or its client or secret is no longer valid
  * @throws Refusal network_not_allowed
  */
@@ -164,7 +165,10 @@ async function end(
 /** A session as the sessions of the same client see it. */
 export type ListedSession = Omit<ActingSession, 'clientId'> & Record<'createdAt' | 'lastSeenAt', Date>;
 
-/** The live sessions of a client and of the operator at it, the most recently used first; at most `MAX_SESSIONS` of each. */
+/**
+ * The live sessions of a client and of the operator at it, the most recently used first; at most `MAX_SESSIONS` of
+ * each.
+ */
 export function listSessions(db: Handle, clientId: string): Promise<ListedSession[]> {
   return db.query<ListedSession>(LIST, [clientId]);
 }
@@ -249,7 +253,8 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
 
 /**
  * Makes a sign-in link for the operator: the session has the client's scopes, and no secret of the client ends it.
- * @throws Refusal not_found | invalid_request if the client is revoked | insufficient_scope | console_link_limit_reached
+ * @throws Refusal not_found | invalid_request if the client is revoked | insufficient_scope |
+ * console_link_limit_reached
  */
 export function makeOperatorLink(db: Handle, actor: Actor, baseUrl: string, clientId: string, role: ConsoleRole) {
   return atomically(db, async (tx) => {

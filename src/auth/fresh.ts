@@ -11,8 +11,8 @@ export const systemClock: Clock = { now: () => Date.now(), steady: () => perform
 /** ms, counted from the start of the read. */
 const MAX_AGE = 3_000;
 /**
- * ms after which a use starts to read again without waiting for the result, so that a slow read on a busy machine refuses
- * no request.
+ * ms after which a use starts to read again without waiting for the result, so that a slow read on a busy machine
+ * refuses no request.
  */
 const REFRESH_AFTER = 2_000;
 

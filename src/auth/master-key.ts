@@ -7,8 +7,8 @@ import type { Secret } from '../platform/secret.js';
 const BATCH = 200;
 
 /**
- * What is wrong if the newest signing key was sealed with another master key. Endpoints are registered with tokens, so that
- * a deployment with a secret has a signing key.
+ * What is wrong if the newest signing key was sealed with another master key. Endpoints are registered with tokens, so
+ * that a deployment with a secret has a signing key.
  */
 export async function findMasterKeyFault(db: Handle, masterKeys: MasterKeys): Promise<string | false> {
   const key = await db.prisma.signingKey.findFirst({ orderBy: { createdAt: 'desc' } });

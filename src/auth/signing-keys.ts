@@ -12,7 +12,8 @@ import { type Clock, Fresh } from './fresh.js';
 export const SIGNING_ALGORITHM = 'RS256';
 
 /**
- * ms between making a key and signing with it: longer than the keys are cached, so that every process knows the key then.
+ * ms between making a key and signing with it: longer than the keys are cached, so that every process knows the key
+ * then.
  */
 const SIGNS_AFTER = 8_000;
 /** ms that a retired key keeps verifying after its last token has expired. Longer than `SIGNS_AFTER`. */
@@ -102,8 +103,8 @@ export async function revokeSigningKey(database: Database, actor: Actor, masterK
 }
 
 /**
- * Lists the signing keys without their key material, newest first. `verifying`: it signs no more, and tokens that it signed
- * may still be valid.
+ * Lists the signing keys without their key material, newest first. `verifying`: it signs no more, and tokens that it
+ * signed may still be valid.
  * @param lifetime of a token, ms
  */
 export async function listSigningKeys(db: Handle, lifetime: number) {
@@ -148,8 +149,8 @@ async function addSigningKey(db: Handle, key: NewKey): Promise<void> {
 }
 
 /**
- * The age, ms, from which keys are read again for an unknown kid, and to be published. An unknown kid may be forged, so it
- * must not cause a read each time.
+ * The age, ms, from which keys are read again for an unknown kid, and to be published. An unknown kid may be forged, so
+ * it must not cause a read each time.
  */
 const READ_INTERVAL = 1_000;
 

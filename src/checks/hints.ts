@@ -113,8 +113,8 @@ function noResponse(name: CheckCase, error: AttemptError | null): string {
 }
 
 /**
- * Whether a made case says anything about the receiver. One that rejects every request also rejects wrong signatures, but
- * may not verify them at all.
+ * Whether a made case says anything about the receiver. One that rejects every request also rejects wrong signatures,
+ * but may not verify them at all.
  */
 export function isConclusive(name: string, cases: readonly { name: string; passed: boolean }[]): boolean {
   const expected = (one: string) => CHECK_CASES[one as CheckCase];

@@ -81,7 +81,9 @@ export interface CaseRequest {
   signature: string | null;
 }
 
-/** The age of the signed time in the case `stale_timestamp`, ms. A receiver refuses more than five minutes (spec §5). */
+/**
+ * The age of the signed time in the case `stale_timestamp`, ms. A receiver refuses more than five minutes (spec §5).
+ */
 const STALE = 6 * 60_000;
 /** How much older the event of the case `out_of_order` is than that of `valid`, ms. */
 const OLDER = 60_000;

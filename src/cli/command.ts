@@ -20,7 +20,9 @@ export class Command extends CommanderCommand {
     return new Command(name);
   }
 
-  /** Sets the action, adds `--json` and prints the result. Commander calls it with the arguments, options and command. */
+  /**
+   * Sets the action, adds `--json` and prints the result. Commander calls it with the arguments, options and command.
+   */
   does<Args extends unknown[]>(action: (...args: Args) => Promise<CommandResult>, columns: Columns = {}): void {
     this.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
       // See bootstrap.ts.

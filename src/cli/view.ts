@@ -2,7 +2,9 @@ import stringWidth from 'string-width';
 import { harmless } from '../../clients/typescript/src/cli/harmless.js';
 import { relativeTime } from '../platform/duration.js';
 
-/** What tables show: of a list, these fields of each item; of an object, those of each list in it that is named here. */
+/**
+ * What tables show: of a list, these fields of each item; of an object, those of each list in it that is named here.
+ */
 export type Columns = readonly string[] | Readonly<Record<string, readonly string[]>>;
 
 /** The terminal that shows the output. */
@@ -73,8 +75,8 @@ const GAP = '  ';
 const MIN_LAST_WIDTH = 20;
 
 /**
- * A table with headers and aligned columns, without those that are empty, if it fits into the terminal with exact times or
- * with short ones. If it does not, each row is a list of fields.
+ * A table with headers and aligned columns, without those that are empty, if it fits into the terminal with exact times
+ * or with short ones. If it does not, each row is a list of fields.
  */
 function layTable(rows: readonly Row[], columns: readonly string[], screen: Screen | undefined): string {
   const textsOf = (names: readonly string[], time: Time) =>

@@ -110,8 +110,9 @@ function useOf(ctx: AppContext): SessionUse {
 
 /**
  * The cookie that carries a session. Over https the name begins with `__Host-`, so that no other host can set the
- * cookie; browsers then require the path `/`, and no path outside of `/console` reads it. Cookies do not separate ports:
- * over http, as on localhost, the name contains the port, so that two services do not overwrite each other's cookie.
+ * cookie; browsers then require the path `/`, and no path outside of `/console` reads it. Cookies do not separate
+ * ports: over http, as on localhost, the name contains the port, so that two services do not overwrite each other's
+ * cookie.
  */
 export function sessionCookie(baseUrl: string) {
   const { protocol, port, pathname } = new URL(baseUrl);

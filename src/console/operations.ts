@@ -63,8 +63,8 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
     },
 
     /**
-     * Runs an operation that changes something. An audit entry of the session is in its transaction: the operation's own,
-     * or one that is written here.
+     * Runs an operation that changes something. An audit entry of the session is in its transaction: the operation's
+     * own, or one that is written here.
      * @returns the JSON that the API responds with; undefined for an empty response
      * @throws Refusal, as the API
      */

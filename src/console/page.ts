@@ -19,7 +19,9 @@ export interface Visit<Params extends string = string> {
   read<T>(work: (db: Handle) => Promise<T>): Promise<T>;
   /** For what limits its own time, and for changes that only the console has. */
   db: Handle;
-  /** The form or the query of this page that was refused, so that the page shows it again; undefined on a plain visit. */
+  /**
+   * The form or the query of this page that was refused, so that the page shows it again; undefined on a plain visit.
+   */
   refused?: RefusedForm;
 }
 
@@ -58,8 +60,8 @@ export interface Page {
   /** The path of the page whose entry the navigation marks; undefined: the path of the request decides. */
   under?: `/console/${string}`;
   /**
-   * Points of the rate limit, where a GET of the API is one: its CPU time in the service and in Postgres, in multiples of
-   * that of `GET /transfers` (docs/decisions/0013-console-pages-cost-points.md).
+   * Points of the rate limit, where a GET of the API is one: its CPU time in the service and in Postgres, in multiples
+   * of that of `GET /transfers` (docs/decisions/0013-console-pages-cost-points.md).
    */
   points: number;
   /** The page's content, or the page that the request leads to instead. */

@@ -94,8 +94,8 @@ function signedIn(ctx: AppContext, services: Services): ConsoleSession | undefin
   const isPage = ctx.method === 'GET';
   const cookieSent = ctx.get('Cookie').includes(`${services.cookie.name}=`);
   if (isPage && !cookieSent && ctx.get('Sec-Fetch-Site') === 'cross-site') {
-    // A browser that follows a link from another site, such as a chat, withholds a `SameSite=Strict` cookie. It sends the
-    // cookie when a page of this site loads the address again.
+    // A browser that follows a link from another site, such as a chat, withholds a `SameSite=Strict` cookie. It sends
+    // the cookie when a page of this site loads the address again.
     ctx.set('Refresh', '0');
     show(ctx, services, { title: 'Transfer Service', content: <a href={`${ctx.path}${ctx.search}`}>Continue</a> });
     return undefined;

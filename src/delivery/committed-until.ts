@@ -14,10 +14,11 @@ type Transaction = { id: string; start: number | null };
 /**
  * Tells up to which time every event is committed, so that a feed that ends there never skips one.
  *
- * An event's id has the time at which its statement ran. Postgres locks `events` before it runs a statement that inserts
- * into it, and unlocks it after the commit is visible. So an event of a time before now is visible, or its transaction is
- * among the open ones that hold such a lock, and then no older than the transaction. Sessions of another role hide their
- * start: `read` waits until they have ended, or relies on the time limits of every session (`SERVICE_SETTINGS`).
+ * An event's id has the time at which its statement ran. Postgres locks `events` before it runs a statement that
+ * inserts into it, and unlocks it after the commit is visible. So an event of a time before now is visible, or its
+ * transaction is among the open ones that hold such a lock, and then no older than the transaction. Sessions of another
+ * role hide their start: `read` waits until they have ended, or relies on the time limits of every session
+ * (`SERVICE_SETTINGS`).
  */
 export class CommittedUntil {
   #until = 0;

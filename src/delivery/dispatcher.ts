@@ -33,8 +33,8 @@ const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
 /**
- * If a lease returns fewer attempts than `LARGE`, and fewer than asked for, the queue is nearly empty. The next lease waits
- * `GATHER`, ms, so that it finds a batch.
+ * If a lease returns fewer attempts than `LARGE`, and fewer than asked for, the queue is nearly empty. The next lease
+ * waits `GATHER`, ms, so that it finds a batch.
  */
 const LARGE = 50;
 const GATHER = 20;
@@ -50,7 +50,10 @@ export interface DispatcherOptions {
   token: string;
   slots: Slots<Job>;
   workers: Pick<LiveWorkers, 'of' | 'count'>;
-  /** Tells the other workers of attempts that this one leaves to them, or that none has leased, and how far it has looked. */
+  /**
+   * Tells the other workers of attempts that this one leaves to them, or that none has leased, and how far it has
+   * looked.
+   */
   wakeUps: Omit<WakeUps, 'flush'>;
   /** ENDPOINT_CONCURRENCY */
   perEndpoint: number;
@@ -74,7 +77,9 @@ const INTAKE = { waiting: 30, longest: 250 };
 export class Job {
   /** By `performance.now()`, when its slot came. */
   startedAt: number | undefined;
-  /** The end of the row's latest lease by this process: another one than the attempt's if the row was free meanwhile. */
+  /**
+   * The end of the row's latest lease by this process: another one than the attempt's if the row was free meanwhile.
+   */
   leasedUntil: string;
   /** Resolves when it starts, or is given back. */
   readonly started = Promise.withResolvers<void>();
@@ -104,12 +109,13 @@ export class Job {
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records
  * them. Attempts reach it in three ways:
  *
- * - By id: an event or a manual retry of this process has been committed, an activity asks for one attempt, or an attempt
- *   was made and the next one is due at once. Attempts that are asked for while a statement runs share the next one.
+ * - By id: an event or a manual retry of this process has been committed, an activity asks for one attempt, or an
+ *   attempt was made and the next one is due at once. Attempts that are asked for while a statement runs share the next
+ *   one.
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
- * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have attempts
- *   (scan.ts). What it finds is like a notification. It tells the other workers of lines whose first free attempt has been
- *   due for a second.
+ * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have
+ *   attempts (scan.ts). What it finds is like a notification. It tells the other workers of lines whose first free
+ *   attempt has been due for a second.
  *
  * It leases of each line of an endpoint only what it expects to make within a second, at least twice its slots, so that
  * other workers can make the rest.
@@ -134,7 +140,7 @@ export class Job {
  * from       by                                                               to
  * any        commit, notification, scan, full lease, lease returned           more: the queue may have attempts of it
  * more       room for half of its share: the loop leases                      quiet, or more again
- * any        all its slots belong to other workers                            not ours: they are notified of its attempts
+ * any        all its slots belong to other workers                            not ours: they are told of its attempts
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
  * any        a fault of this process before the request is sent               paused for 3 s; more
  * paused     an attempt has its response or failure                           quiet
@@ -177,11 +183,9 @@ export class Dispatcher implements Handover {
         return ids.map((id) => leased.get(id));
       },
       size: BATCH,
-      concurrency: 1,
-      gather: 0,
     });
-    this.#drops = new Batcher({ run: (jobs) => this.#dropAll(jobs), size: BATCH, concurrency: 1, gather: 0 });
-    this.#returns = new Batcher({ run: (jobs) => this.#free(jobs), size: BATCH, concurrency: 4, gather: 0 });
+    this.#drops = new Batcher({ run: (jobs) => this.#dropAll(jobs), size: BATCH });
+    this.#returns = new Batcher({ run: (jobs) => this.#free(jobs), size: BATCH, concurrency: 4 });
     this.#loop = new Periodic({
       interval: INTERVAL,
       isDue: () => this.#tick(),
@@ -212,7 +216,9 @@ export class Dispatcher implements Handover {
     if (!this.avoids(at)) this.#expectMore(at);
   }
 
-  /** An attempt is in the queue: this process leases it when it has a slot for it, or notifies the workers that have. */
+  /**
+   * An attempt is in the queue: this process leases it when it has a slot for it, or notifies the workers that have.
+   */
   leaveQueued(at: QueuedAt): void {
     if (this.#stopped || this.avoids(at)) this.options.wakeUps.send([at]);
     else this.#expectMore(at);
@@ -345,7 +351,8 @@ export class Dispatcher implements Handover {
       release();
       this.pump();
       job.end(result);
-      // Another attempt has its number, or this process has leased the row of the next attempt while this one was running.
+      // Another attempt has its number, or this process has leased the row of the next attempt while this one was
+      // running.
       const isLeftOver = (result && !result.recorded) || job.leasedUntil !== attempt.leasedUntil;
       if (isLeftOver) this.#giveBack([job]);
       else if (result?.recorded?.isDue) this.make(attempt).catch((error) => this.#report(error, deliveryId));
@@ -448,7 +455,10 @@ export class Dispatcher implements Handover {
     return true;
   }
 
-  /** Leases what this process has room for. A scan takes turns with it, so that neither holds up the other, failing or not. */
+  /**
+   * Leases what this process has room for. A scan takes turns with it, so that neither holds up the other, failing or
+   * not.
+   */
   async #lease(): Promise<void> {
     while (!this.#stopped) {
       let fault: { error: unknown } | undefined;
@@ -541,8 +551,8 @@ export class Dispatcher implements Handover {
 }
 
 /**
- * The rows of the endpoints of which a statement has leased as many attempts of a line as it might: their lines may have
- * more. What is queued later is notified.
+ * The rows of the endpoints of which a statement has leased as many attempts of a line as it might: their lines may
+ * have more. What is queued later is notified.
  */
 function withMore(rows: readonly LeasedRow[], { allowances }: LeaseRequest) {
   const most = new Map(allowances.map(({ endpointId, attempts }) => [endpointId, attempts]));

@@ -71,7 +71,10 @@ export function eventTitle(type: string, body: string): string {
   return isEventType(type) ? `${type} ${eventSubject(type, body)}` : type;
 }
 
-/** What an event reports, without its type, such as `SENT`. A type that only a later release knows is the subject itself. */
+/**
+ * What an event reports, without its type, such as `SENT`. A type that only a later release knows is the subject
+ * itself.
+ */
 export function eventSubject(type: string, body: string): string {
   if (!isEventType(type)) return type;
   const { data } = JSON.parse(body) as { data: unknown };

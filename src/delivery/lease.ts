@@ -3,8 +3,9 @@ import { NIL_ID } from '../platform/ids.js';
 import type { LeasedAttempt, QueuedAt } from './handover.js';
 
 /**
- * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its workflow,
- * a workflow that waits for its start. Times are on Postgres's clock. Statements that stand as whole texts say 30 seconds.
+ * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its
+ * workflow, a workflow that waits for its start. Times are on Postgres's clock. Statements that stand as whole texts
+ * say 30 seconds.
  */
 export const LEASE = {
   seconds: 30,
@@ -13,9 +14,9 @@ export const LEASE = {
 } as const;
 
 /**
- * SQL: whether a lease has ended or was never given. Each lasts for `LEASE.seconds`. One that ends after more than twice
- * that time was given by another clock, before Postgres was restored or failed over to a machine whose clock is behind.
- * No process holds it.
+ * SQL: whether a lease has ended or was never given. Each lasts for `LEASE.seconds`. One that ends after more than
+ * twice that time was given by another clock, before Postgres was restored or failed over to a machine whose clock is
+ * behind. No process holds it.
  */
 export function isFree(column: string): string {
   return `(${column} is null or ${column} <= now() or ${column} > now() + interval '${2 * LEASE.seconds} seconds')`;
@@ -88,8 +89,8 @@ select h.client_id as "clientId", h.endpoint_id as "endpointId", e.max_concurren
  order by h.position`;
 
 /**
- * SQL: leases the rows of `free` (delivery_id). They are few and every key is an id, so that joins read the rest of what an
- * attempt needs.
+ * SQL: leases the rows of `free` (delivery_id). They are few and every key is an id, so that joins read the rest of
+ * what an attempt needs.
  */
 const LEASE_FREE = `leased as (
   update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'
@@ -107,8 +108,8 @@ select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "c
  order by q.due_at, q.delivery_id`;
 
 /**
- * Each line's rows are locked as they are found, so that leases of several workers at the same moment get different rows.
- * A row that is locked and not leased is free again after this statement.
+ * Each line's rows are locked as they are found, so that leases of several workers at the same moment get different
+ * rows. A row that is locked and not leased is free again after this statement.
  */
 const LEASE_OF_ENDPOINTS = `
 with known as (
@@ -129,8 +130,8 @@ with known as (
 ), ${LEASE_FREE}`;
 
 /**
- * The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. The array leads the plan, which
- * Postgres keeps, to the rows by their ids (record.ts).
+ * The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. The array leads the plan,
+ * which Postgres keeps, to the rows by their ids (record.ts).
  */
 const LEASE_BY_ID = `
 with free as materialized (

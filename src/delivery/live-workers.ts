@@ -10,9 +10,9 @@ const KEPT = withinMemory<number>(20);
 
 /**
  * Divides each endpoint's limit of attempts at once among the live workers, without a statement for an attempt. Each
- * worker has `floor(limit / workers)` slots. The `limit mod workers` slots that are left belong to the workers that rank
- * first by a hash of endpoint and worker (rendezvous hashing), so that the endpoints with a limit of 1 spread over the
- * workers. The limit is kept exactly while all workers count the same ones.
+ * worker has `floor(limit / workers)` slots. The `limit mod workers` slots that are left belong to the workers that
+ * rank first by a hash of endpoint and worker (rendezvous hashing), so that the endpoints with a limit of 1 spread over
+ * the workers. The limit is kept exactly while all workers count the same ones.
  *
  * A heartbeat in the table `workers` says who lives (`Heartbeat`). Until the others count a worker that has joined, an
  * endpoint may have its share in addition. A worker that has not reached Postgres for 10 s starts no attempt, since the

@@ -31,7 +31,10 @@ export interface AttemptDependencies {
 
 export interface AttemptResult {
   outcome: SendOutcome;
-  /** Undefined if an attempt with this number was already recorded: another one, or this one by a statement whose reply was lost. */
+  /**
+   * Undefined if an attempt with this number was already recorded: another one, or this one by a statement whose reply
+   * was lost.
+   */
   recorded: RecordedAttempt | undefined;
 }
 
@@ -80,7 +83,7 @@ function disableInTurn(
     await waiting[0]?.();
     return waiting.map(() => undefined);
   };
-  const turns = disabling.get(key) ?? new Batcher({ run, size: Number.POSITIVE_INFINITY, concurrency: 1, gather: 0 });
+  const turns = disabling.get(key) ?? new Batcher({ run, size: Number.POSITIVE_INFINITY });
   disabling.set(key, turns);
   return turns.run(() => disable(dependencies, attempt, reason));
 }
@@ -165,25 +168,23 @@ function setOutcome(span: Span, { responseStatus, error }: SendOutcome): void {
 }
 
 /**
- * An attempt that starts within this time after its lease, ms, has not waited. At full speed most take 10 ms, and a look at
- * each of them costs a fifth of the rate.
+ * An attempt that starts within this time after its lease, ms, has not waited. At full speed most take 10 ms, and a
+ * look at each of them costs a fifth of the rate.
  */
 const FRESH = 50;
 /** Rows that one statement reads. */
 const BATCH = 200;
 
 /**
- * Makes the look at an attempt that is about to start: whether it may still be made, since its endpoint is active and its
- * delivery was not cancelled, and where to. An attempt that has waited asks the rows, and those that wait at the same moment
- * share a statement.
+ * Makes the look at an attempt that is about to start: whether it may still be made, since its endpoint is active and
+ * its delivery was not cancelled, and where to. An attempt that has waited asks the rows, and those that wait at the
+ * same moment share a statement.
  * @returns the look; `leasedAt` is by `performance.now()`. It returns the attempt, or undefined if it may not be made.
  */
 export function lookAgain(db: Handle, token: string) {
   const targets = new Batcher({
     run: (attempts: readonly LeasedAttempt[]) => readTargets(db, token, attempts),
     size: BATCH,
-    concurrency: 1,
-    gather: 0,
   });
   return async (attempt: LeasedAttempt, leasedAt: number): Promise<LeasedAttempt | undefined> => {
     if (performance.now() - leasedAt <= FRESH) return attempt;

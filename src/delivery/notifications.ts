@@ -51,8 +51,8 @@ export interface ListenerOptions {
 }
 
 /**
- * Listens for notifications on a connection of its own. It polls after each reconnection, because notifications may have
- * been missed.
+ * Listens for notifications on a connection of its own. It polls after each reconnection, because notifications may
+ * have been missed.
  *
  * A connection can be deaf for hours without an error: the network drops its packets, its name has come to mean another
  * server, or it leads to a transaction pooler. So every two seconds the listener notifies itself through the pool, and

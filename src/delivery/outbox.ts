@@ -11,9 +11,9 @@ import { isFree } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 
 /**
- * The outbox: a row for each event whose workflow has something to learn. What changes the event's deliveries inserts the
- * row or raises its state (`tellWorkflows`); the workflow starter deletes it. Raising clears the lease of the row, so that
- * a starter which has read the event before does not delete it.
+ * The outbox: a row for each event whose workflow has something to learn. What changes the event's deliveries inserts
+ * the row or raises its state (`tellWorkflows`); the workflow starter deletes it. Raising clears the lease of the row,
+ * so that a starter which has read the event before does not delete it.
  */
 export type DueState = 'again' | 'start' | 'delivered';
 
@@ -41,9 +41,9 @@ export const tellWorkflows = (source: string) => `told as (
 )`;
 
 /**
- * Leases up to `limit` events, from at most `limit` clients that follow the client `after`: in turn across clients, the most
- * urgent and then the oldest of each client first. A loose index scan finds the clients, so that one client's backlog of a
- * million events costs the others nothing.
+ * Leases up to `limit` events, from at most `limit` clients that follow the client `after`: in turn across clients, the
+ * most urgent and then the oldest of each client first. A loose index scan finds the clients, so that one client's
+ * backlog of a million events costs the others nothing.
  * @returns `last`: the client after which to go on; null: no further client follows
  */
 export async function leaseEvents(
@@ -74,9 +74,9 @@ const keysOf = (events: readonly LeasedEvent[]) => [
 ];
 
 /**
- * Deletes up to `limit` rows of delivered events: of events made longer ago than `trail` (ms, by Postgres's clock) that no
- * process has leased, oldest first of each client. The statement waits for no lock. The record of a delivery that is still
- * pending inserts a row anew, unless a workflow knows the delivery.
+ * Deletes up to `limit` rows of delivered events: of events made longer ago than `trail` (ms, by Postgres's clock) that
+ * no process has leased, oldest first of each client. The statement waits for no lock. The record of a delivery that is
+ * still pending inserts a row anew, unless a workflow knows the delivery.
  * @returns how many it deleted
  */
 export async function skipWorkflows(db: Handle, trail: number, limit: number): Promise<number> {
@@ -176,9 +176,9 @@ export interface SkipOptions {
 }
 
 /**
- * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also while
- * Temporal is unavailable. With `retries-only` it would get none anyway. An event with a failed delivery waits for its
- * workflow. A warning says so, since only the operator can change the load or Temporal's capacity.
+ * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also
+ * while Temporal is unavailable. With `retries-only` it would get none anyway. An event with a failed delivery waits
+ * for its workflow. A warning says so, since only the operator can change the load or Temporal's capacity.
  */
 export function skipWorkflowsLoop(options: SkipOptions): Periodic {
   const { db, workflows, workers, trail, temporal, metrics, log } = options;

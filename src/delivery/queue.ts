@@ -6,10 +6,11 @@ import { tellWorkflows } from './outbox.js';
 
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, when a
- * sleeping delivery comes due, or by a manual retry or a recovery. It is deleted by the record of the attempt, or when the
- * attempt may not be made any more. A lease is (token, time): the token names the
- * process, and no other process leases the row before the time, on Postgres's clock. A lease by id takes a row whose time
- * is over; for the scans, `freeExpired` clears its lease first. The two together tell a lease from every other of the row.
+ * sleeping delivery comes due, or by a manual retry or a recovery. It is deleted by the record of the attempt, or when
+ * the attempt may not be made any more. A lease is (token, time): the token names the
+ * process, and no other process leases the row before the time, on Postgres's clock. A lease by id takes a row whose
+ * time is over; for the scans, `freeExpired` clears its lease first. The two together tell a lease from every other of
+ * the row.
  *
  * Locks are taken in this order: endpoint, deliveries by id, queue, outbox by event.
  */
@@ -36,8 +37,9 @@ export async function giveBack(db: Handle, token: string, leases: readonly Lease
 }
 
 /**
- * Ends the leases whose time is over: their process was killed. A row without a delivery leaves the queue: retention removed
- * the delivery at the moment of a manual retry, and no lease finds anything to make. @returns the endpoints of the others
+ * Ends the leases whose time is over: their process was killed. A row without a delivery leaves the queue: retention
+ * removed the delivery at the moment of a manual retry, and no lease finds anything to make. @returns the endpoints of
+ * the others
  */
 export function freeExpired(db: Handle): Promise<QueuedAt[]> {
   return db.query<QueuedAt>(FREE_EXPIRED, []);
@@ -77,7 +79,8 @@ export async function queueDue(db: Handle, deliveryIds: readonly string[], early
 }
 
 /**
- * Queues sleeping deliveries that are overdue, and asks for the workflows of their events, which are lost or stand still.
+ * Queues sleeping deliveries that are overdue, and asks for the workflows of their events, which are lost or stand
+ * still.
  * @param overdue ms
  * @returns one row for each, at most `limit`
  */
@@ -108,8 +111,8 @@ with expired as materialized (
 select ${QUEUED_AT} from webhook_endpoints e where e.id in (select endpoint_id from freed)`;
 
 /**
- * The endpoints and deliveries are locked first, and judged as they are then. By its snapshot alone, this statement would
- * remove an attempt whose delivery a recovery has started again meanwhile, and nothing would make that attempt.
+ * The endpoints and deliveries are locked first, and judged as they are then. By its snapshot alone, this statement
+ * would remove an attempt whose delivery a recovery has started again meanwhile, and nothing would make that attempt.
  */
 const DROP_STALE = `
 with endpoint as materialized (

@@ -42,8 +42,9 @@ export interface RecordOptions {
  * - A failed attempt of the ladder uses up a rung, and the next one counts from its end, however late the record is. A
  *   manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once. A manual retry that was accepted meanwhile stays.
- * - The outbox gets what the event's workflow has to learn: nothing of an attempt of the late line, which a workflow asked
- *   for, or of which it was told when the attempt was queued. With `retries-only`, nothing of a delivery that has arrived.
+ * - The outbox gets what the event's workflow has to learn: nothing of an attempt of the late line, which a workflow
+ *   asked for, or of which it was told when the attempt was queued. With `retries-only`, nothing of a delivery that has
+ *   arrived.
  * @returns no row for an attempt that was not recorded
  */
 export function recordAttempts(
@@ -76,8 +77,8 @@ export function recordAttempts(
 }
 
 /**
- * Records attempts like `recordAttempts`, after a try whose connection broke. That try may still be running: it has ended
- * once the deliveries are locked, and the record sees what it has written.
+ * Records attempts like `recordAttempts`, after a try whose connection broke. That try may still be running: it has
+ * ended once the deliveries are locked, and the record sees what it has written.
  */
 export function recordAttemptsAgain(
   db: Handle,
@@ -97,19 +98,19 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
  * `attempt`: the attempts that count. `judged`: what each does to its delivery, by the delivery as it was locked. Locks
  * are taken of deliveries by id, as a cancellation takes them, then of the queue, then of the outbox by event.
  *
- * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may have
- *   succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of the
- *   whole table.
- * - `makes_retry`: the attempt is the manual retry of the queue's row, by its number or, where another attempt was recorded
- *   under that number meanwhile, by its lease.
- * - `owes_retry`: a manual retry that was accepted after the lease of this attempt had ended has taken over the row of the
- *   queue. It is still to be made, so the row stays.
- * - Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set back
- *   to a time at which it slept. Its workflow or the watchdog queues it.
+ * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may
+ *   have succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of
+ *   the whole table.
+ * - `makes_retry`: the attempt is the manual retry of the queue's row, by its number or, where another attempt was
+ *   recorded under that number meanwhile, by its lease.
+ * - `owes_retry`: a manual retry that was accepted after the lease of this attempt had ended has taken over the row of
+ *   the queue. It is still to be made, so the row stays.
+ * - Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set
+ *   back to a time at which it slept. Its workflow or the watchdog queues it.
  *
- * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps the
- * plan. Each `= any(array(…))` leads the plan to the rows by their ids: with a join alone, a plan made for an empty queue
- * reads the whole queue.
+ * Postgres does not know the length of `(select $2)`, so that it plans alike for one attempt and for many, and keeps
+ * the plan. Each `= any(array(…))` leads the plan to the rows by their ids: with a join alone, a plan made for an empty
+ * queue reads the whole queue.
  */
 const RECORD = `
 with input as (
@@ -199,8 +200,8 @@ const RETRY_DELAY = 200;
 
 /**
  * Records attempts in batches that clock themselves: while a statement runs, the next batch gathers; a lone attempt is
- * written at once. While Postgres is unreachable the attempts wait: a record counts by delivery and number, however late
- * it is.
+ * written at once. While Postgres is unreachable the attempts wait: a record counts by delivery and number, however
+ * late it is.
  */
 export class Recorder {
   readonly #batches: Batcher<MadeAttempt, RecordedAttempt | undefined>;
@@ -211,7 +212,7 @@ export class Recorder {
     private readonly options: RecordOptions,
     private readonly log: Log,
   ) {
-    this.#batches = new Batcher({ run: (made) => this.#write(made), size: BATCH, concurrency: 1, gather: 0 });
+    this.#batches = new Batcher({ run: (made) => this.#write(made), size: BATCH });
   }
 
   /** Number of rows that wait to be written, without the rows of the running statement. */
@@ -221,17 +222,18 @@ export class Recorder {
 
   /**
    * Writes an attempt.
-   * @returns the delivery after the write; undefined if this attempt was not recorded, because another one has its number
-   * @throws if the process ends while Postgres is unreachable, or if Postgres refuses the row even without the response's
-   * headers and body
+   * @returns the delivery after the write; undefined if this attempt was not recorded, because another one has its
+   * number
+   * @throws if the process ends while Postgres is unreachable, or if Postgres refuses the row even without the
+   * response's headers and body
    */
   record(made: MadeAttempt): Promise<RecordedAttempt | undefined> {
     return this.#batches.run(made);
   }
 
   /**
-   * From 10 s after this call on, a row is given up when Postgres is unreachable, so that the attempts that end meanwhile
-   * hold up no process either. Until then the dispatcher waits for the records of its attempts.
+   * From 10 s after this call on, a row is given up when Postgres is unreachable, so that the attempts that end
+   * meanwhile hold up no process either. Until then the dispatcher waits for the records of its attempts.
    */
   stop(): void {
     this.#giveUpAt = performance.now() + GIVE_UP_AFTER;

@@ -27,7 +27,9 @@ export type StartedRecovery = RecoverySize & { id: string | null };
 const limit = new PostgresLimit('recoveries', LIMITS.recoveries);
 /** The id of a recovery's workflow is this and the id of the recovery. */
 export const RECOVERY_WORKFLOW = 'recover-';
-/** Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost. */
+/**
+ * Longer than a batch takes with its tries, s: a recovery without a batch for so long is started again if it was lost.
+ */
 const RENEWED_WITHIN = 180;
 
 /** A recovery of the events made in [since, until), ms since 1970. */
@@ -44,10 +46,10 @@ export interface RecoveryRequest extends Omit<RecoveryScope, 'until'> {
 type Recovery = Omit<RecoveryRequest, 'until'> & RecoveryRange;
 
 /**
- * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and makes the
- * deliveries of missing events if the request includes them. A worker starts the workflow, which needs no Temporal here.
- * The recovery runs as long as its row of `workflow_starts`, however often its workflow starts. If there is nothing to
- * recover, none starts.
+ * Starts the ladder of every failed or cancelled delivery of the range again, durably and at a bounded rate, and makes
+ * the deliveries of missing events if the request includes them. A worker starts the workflow, which needs no Temporal
+ * here. The recovery runs as long as its row of `workflow_starts`, however often its workflow starts. If there is
+ * nothing to recover, none starts.
  * @throws Refusal not_found | cancellation_in_progress | endpoint_not_active | recover_in_progress |
  * recover_limit_reached | statement_limit_reached | unavailable
  */

@@ -41,8 +41,8 @@ export async function getRecovery(db: Handle, { endpointId, id }: Named): Promis
 }
 
 /**
- * Cancels a recovery: it queues nothing more, and the endpoint can be recovered again at once. Waits for a batch that is
- * queueing. Its workflow, if there is one, ends with the next batch, so this needs no Temporal.
+ * Cancels a recovery: it queues nothing more, and the endpoint can be recovered again at once. Waits for a batch that
+ * is queueing. Its workflow, if there is one, ends with the next batch, so this needs no Temporal.
  * @throws Refusal not_found | recovery_ended
  */
 export async function cancelRecovery(tx: Handle, { by, ...named }: Named & { by: By }): Promise<RecoveryRecord> {
@@ -74,7 +74,8 @@ update recoveries r set finished_at = now(), status = case
 returning id`;
 
 /**
- * Queues the next deliveries of a recovery, as many as the late line has room for, and counts them in the same transaction.
+ * Queues the next deliveries of a recovery, as many as the late line has room for, and counts them in the same
+ * transaction.
  * @param isMissing whether to make the deliveries of missing events, and not to restart those that have ended
  * @returns undefined: the recovery has ended, or was removed
  */

@@ -22,8 +22,9 @@ interface Target extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'endpointI
 }
 
 /**
- * Queues one attempt more, now, whether the delivery sleeps or has ended. It uses up no rung: a failure leaves the planned
- * attempts as they were. If an attempt is in flight or already asked for, nothing changes. It needs no Temporal.
+ * Queues one attempt more, now, whether the delivery sleeps or has ended. It uses up no rung: a failure leaves the
+ * planned attempts as they were. If an attempt is in flight or already asked for, nothing changes. It needs no
+ * Temporal.
  * @throws Refusal not_found | endpoint_not_active | retry_limit_reached
  */
 export function retryDelivery(
@@ -65,8 +66,8 @@ select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "end
    for no key update of d`;
 
 /**
- * `settled`: a manual retry waits already, or a process has leased an attempt that it will make. An attempt of a delivery
- * that was cancelled meanwhile may be dropped instead.
+ * `settled`: a manual retry waits already, or a process has leased an attempt that it will make. An attempt of a
+ * delivery that was cancelled meanwhile may be dropped instead.
  */
 const QUEUED = `
 select q.trigger = 'manual' or d.status = 'pending' and not ${isFree('q.lease_until')} as settled

@@ -4,8 +4,8 @@ import type { Cursor } from './lease.js';
  * Where a scan of the queue is. A scan finds the lines with free attempts, a few hundred in each statement.
  *
  * - `idle`: nothing is to be scanned.
- * - `step`: one statement looks at the next lines. The workers take turns, with a step a second, and tell each other where
- *   the next one continues.
+ * - `step`: one statement looks at the next lines. The workers take turns, with a step a second, and tell each other
+ *   where the next one continues.
  * - `pass`: all lines are looked at once, after this worker may have missed notifications or has more slots.
  *
  * A pass that is requested during a statement or a pass follows it.

@@ -4,8 +4,8 @@ import type { LiveWorkers } from './live-workers.js';
 
 export interface Limits {
   /**
-   * Attempts in flight: at one endpoint without a limit of its own, over all workers; in this process of one client, and
-   * in all. A client also stays within its fair share.
+   * Attempts in flight: at one endpoint without a limit of its own, over all workers; in this process of one client,
+   * and in all. A client also stays within its fair share.
    */
   perEndpoint: number;
   perClient: number;
@@ -42,8 +42,8 @@ interface Client<Job> {
 }
 
 /**
- * The attempts in flight in this process, and the leased ones that wait for a slot. Clients are served in turn, within a
- * client its endpoints, and within an endpoint its two lines. Client and endpoint have a limit of attempts in flight,
+ * The attempts in flight in this process, and the leased ones that wait for a slot. Clients are served in turn, within
+ * a client its endpoints, and within an endpoint its two lines. Client and endpoint have a limit of attempts in flight,
  * so that a client's flood, or its dead receiver, takes no slot from another client. Plain data, no timers.
  */
 export class Slots<Job> {

@@ -21,9 +21,9 @@ export interface Waiting {
 const READING = { keep: 100, limit: 900 };
 
 /**
- * One small statement for the polls of the dispatcher and of what starts workflows. A loop reads and locks rows only where rows wait: an
- * idle process would otherwise run many statements a second that find nothing. If the read fails, each loop queries its
- * table itself, and reports the fault.
+ * One small statement for the polls of the dispatcher and of what starts workflows. A loop reads and locks rows only
+ * where rows wait: an idle process would otherwise run many statements a second that find nothing. If the read fails,
+ * each loop queries its table itself, and reports the fault.
  *
  * The queue has the dead entries of a minute, up to its vacuum, and each look passes over them. So only the worker that
  * has its turn looks there.
@@ -41,8 +41,8 @@ export const readWaiting = (db: Handle, looksAtQueue: boolean): Promise<Waiting>
 export const ANY: Waiting = { queued: true, expired: true, starts: true, workflows: true, sandboxUsed: false };
 
 /**
- * SQL: whether the first or the last lease to end is free. In the order of the index, since Postgres scans the table for
- * an `exists` while it has no statistics.
+ * SQL: whether the first or the last lease to end is free. In the order of the index, since Postgres scans the table
+ * for an `exists` while it has no statistics.
  */
 const endOfLease = (order: 'asc' | 'desc') =>
   `coalesce((select ${isFree('lease_until')} from queue where lease_until is not null order by lease_until ${order} limit 1), false)`;

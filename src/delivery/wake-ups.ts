@@ -23,7 +23,10 @@ const NUMBERS = 65_536;
 const NAMED = 50;
 
 const NOTIFICATION = z.union([
-  /** Which endpoints have attempts in the queue. `number`: random, so that the workers are woken first in turn; null: all are. */
+  /**
+   * Which endpoints have attempts in the queue. `number`: random, so that the workers are woken first in turn; null:
+   * all are.
+   */
   z.object({
     number: z.int().nullable(),
     endpoints: z.array(z.object({ endpointId: z.guid(), clientId: z.guid(), maxConcurrency: z.int().nullable() })),
@@ -106,9 +109,9 @@ export interface WakeUpReceiver {
 }
 
 /**
- * Receives notifications. Of the workers with slots of an endpoint, one is woken first and a second one a little later. All
- * at once, they would compete for the same rows, and most would read the queue for nothing. If neither of the two leases the
- * rows, the next scan wakes all.
+ * Receives notifications. Of the workers with slots of an endpoint, one is woken first and a second one a little later.
+ * All at once, they would compete for the same rows, and most would read the queue for nothing. If neither of the two
+ * leases the rows, the next scan wakes all.
  */
 export function receiveWakeUps({ workers, perEndpoint, expect, poll, scanned }: WakeUpReceiver) {
   let later: NodeJS.Timeout | undefined;

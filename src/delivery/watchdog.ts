@@ -12,8 +12,8 @@ const OVERDUE = 120_000;
 const BATCH = 500;
 
 /**
- * Queues what Temporal did not wake: with Temporal unavailable, hanging, or slower than the load, retries are two minutes
- * late. A workflow that was terminated, or lost with Temporal's store, starts again.
+ * Queues what Temporal did not wake: with Temporal unavailable, hanging, or slower than the load, retries are two
+ * minutes late. A workflow that was terminated, or lost with Temporal's store, starts again.
  * @param onQueued called with the endpoints of deliveries that were queued
  */
 export function watchdog(db: Handle, onQueued: (at: readonly QueuedAt[]) => void, log: Log): Periodic {

@@ -37,8 +37,8 @@ export function readWithinLimits<T>(db: Handle, clientId: string | null, read: (
 }
 
 /**
- * Runs the transactions that count within it: as many at a time as statements, with which they share their turns, so that
- * they leave the pool's connections to other requests. They wait without a connection.
+ * Runs the transactions that count within it: as many at a time as statements, with which they share their turns, so
+ * that they leave the pool's connections to other requests. They wait without a connection.
  */
 export const inCountingTurn = <T>(run: () => Promise<T>): Promise<T> => turns(run);
 
@@ -132,8 +132,8 @@ const STATUSES = Object.values(DeliveryStatus);
 
 /**
  * Every number comes from an index alone: (client, id) of events and (endpoint, status, id) of deliveries, as an id
- * begins with the time of its event. Their order makes Postgres choose them (see `exactly`). The periods of an endpoint do not overlap, so those that touch the window are among the latest that start
- * before its end.
+ * begins with the time of its event. Their order makes Postgres choose them (see `exactly`). The periods of an endpoint
+ * do not overlap, so those that touch the window are among the latest that start before its end.
  */
 const WINDOW = `
 with latest as (
@@ -159,8 +159,8 @@ select (select count(*)::int
 export const LOOKED_AT = 10_000;
 
 /**
- * Joins an event `l` with its delivery `d` for the endpoint $1. `offset 0` makes Postgres read the few deliveries of the
- * event. Otherwise, without fresh statistics, it reads all deliveries of the endpoint for each event.
+ * Joins an event `l` with its delivery `d` for the endpoint $1. `offset 0` makes Postgres read the few deliveries of
+ * the event. Otherwise, without fresh statistics, it reads all deliveries of the endpoint for each event.
  */
 export const LEFT_JOIN_DELIVERY = `
     left join lateral (

@@ -114,17 +114,17 @@ export interface LeasedStart extends Omit<WorkflowStart, 'renewedWithin' | 'endp
 }
 
 /**
- * Leases up to `limit` due rows for `seconds`, those of the clients with the fewest workflows in progress first, so that no
- * client waits behind the backlogs of others. Each type of workflow counts by itself: a client's check does not wait behind
- * its own transfers.
+ * Leases up to `limit` due rows for `seconds`, those of the clients with the fewest workflows in progress first, so
+ * that no client waits behind the backlogs of others. Each type of workflow counts by itself: a client's check does not
+ * wait behind its own transfers.
  */
 export function leaseStarts(db: Handle, limit: number, seconds: number): Promise<LeasedStart[]> {
   return db.query<LeasedStart>(LEASE, [limit, seconds]);
 }
 
 /**
- * A loose index scan finds clients and types. A row that is leased or started has its `start_after` in the future; the due
- * rows of the same client and type take their turns after it.
+ * A loose index scan finds clients and types. A row that is leased or started has its `start_after` in the future; the
+ * due rows of the same client and type take their turns after it.
  */
 const LEASE = `
 with recursive lines as (

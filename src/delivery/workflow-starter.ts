@@ -37,7 +37,10 @@ export const IDLE_FOR_START = 10;
 const REST = 250;
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
-/** A delivered event waits this long for the first attempt of a sibling delivery, s. What the record of it tells ends the wait. */
+/**
+ * A delivered event waits this long for the first attempt of a sibling delivery, s. What the record of it tells ends
+ * the wait.
+ */
 const SIBLING = 20;
 
 export interface WorkflowStarterOptions {
@@ -53,8 +56,8 @@ export interface WorkflowStarterOptions {
 }
 
 /**
- * Starts one workflow for each event, from one source: the outbox. Clients take turns; of each client, `again` goes first,
- * then `start`, then `delivered`. No attempt waits for it: the queue has those that are due.
+ * Starts one workflow for each event, from one source: the outbox. Clients take turns; of each client, `again` goes
+ * first, then `start`, then `delivered`. No attempt waits for it: the queue has those that are due.
  */
 export function workflowStarter(options: WorkflowStarterOptions): Periodic {
   const { db, temporal, workflows, waiting, log, idleTime = () => performance.eventLoopUtilization().idle } = options;
@@ -234,7 +237,9 @@ export function startDeliverEvent(client: Client, start: EventStart, how: DueSta
   });
 }
 
-/** Endpoints in `WebhookIds`: Temporal rejects a search attribute of more than 2,048 bytes, and with it the workflow. */
+/**
+ * Endpoints in `WebhookIds`: Temporal rejects a search attribute of more than 2,048 bytes, and with it the workflow.
+ */
 const FOUND_BY = 50;
 
 /** Id, summary and search attributes of the workflow, by which operators find it. */

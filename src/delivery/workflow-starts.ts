@@ -22,9 +22,9 @@ export interface WorkflowStart {
 }
 
 /**
- * Records in the caller's transaction that a workflow is needed, so that no start is lost while Temporal is unavailable or
- * when a process dies. The row lives until the workflow has ended. Its activities move `start_after` ahead, and the last
- * one deletes the row, so a terminated workflow and one of a lost Temporal store start again.
+ * Records in the caller's transaction that a workflow is needed, so that no start is lost while Temporal is unavailable
+ * or when a process dies. The row lives until the workflow has ended. Its activities move `start_after` ahead, and the
+ * last one deletes the row, so a terminated workflow and one of a lost Temporal store start again.
  */
 export async function enqueueWorkflow(tx: Handle, start: WorkflowStart): Promise<void> {
   const { workflowId, type, taskQueue, clientId, endpointId = null, transferId = null, input, summary } = start;
@@ -41,8 +41,8 @@ values ($1, $2, $3, $4::uuid, $5::uuid, $6::uuid, $7::jsonb, $8, $9::int)`;
 export const KEPT = `started_at = coalesce(started_at, now()), start_after = now() + renewed_within * interval '1 second'`;
 
 /**
- * Admits a workflow for an endpoint: one of its type at a time, and so many of its client. Call it in a transaction that
- * excludes the client's others.
+ * Admits a workflow for an endpoint: one of its type at a time, and so many of its client. Call it in a transaction
+ * that excludes the client's others.
  * @throws Refusal with the limit's code
  */
 export async function admitWorkflow(

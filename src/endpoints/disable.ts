@@ -65,8 +65,8 @@ export const ACTIVE = 'e.enabled and e.deleted_at is null';
 export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep = false, finished_at = now()`;
 
 /**
- * SQL: a CTE by which workflows show events whose deliveries were cancelled while they were queued. A workflow that sleeps
- * finds the cancelled delivery at the end of its timer.
+ * SQL: a CTE by which workflows show events whose deliveries were cancelled while they were queued. A workflow that
+ * sleeps finds the cancelled delivery at the end of its timer.
  * @param cancelled a relation with event_id and client_id
  */
 export const showCancelled = (cancelled: string) => `shown as (
@@ -76,16 +76,16 @@ export const showCancelled = (cancelled: string) => `shown as (
 )`;
 
 /**
- * The endpoint's row is locked already. The deliveries are locked in the order of their ids, as the recorder locks them.
- * So a cancellation never deadlocks.
+ * The endpoint's row is locked already. The deliveries are locked in the order of their ids, as the recorder locks
+ * them. So a cancellation never deadlocks.
  *
  * A batch starts after the last id of the batch before. From the start of the index, each batch would walk over the
- * entries of all deliveries that are cancelled already. An attempt that is leased stays in the queue: its process looks at
- * the endpoint before it starts, and a recovery must find an attempt that is in flight.
+ * entries of all deliveries that are cancelled already. An attempt that is leased stays in the queue: its process looks
+ * at the endpoint before it starts, and a recovery must find an attempt that is in flight.
  *
- * Two bounds and not `status =`: only the index on endpoint, status and id has this order, and `enable_sort = off` makes
- * Postgres use it. Otherwise, while its statistics say that few are pending, it may read and sort them all for each batch,
- * or read the deliveries of all endpoints by primary key.
+ * Two bounds and not `status =`: only the index on endpoint, status and id has this order, and `enable_sort = off`
+ * makes Postgres use it. Otherwise, while its statistics say that few are pending, it may read and sort them all for
+ * each batch, or read the deliveries of all endpoints by primary key.
  */
 const CANCEL_PENDING = `
 with endpoint as materialized (
@@ -118,9 +118,9 @@ const INTERVAL = 1_000;
 const LEAST = 100;
 
 /**
- * Cancels the pending deliveries that the disabling or deletion of an endpoint left over, in batches, one endpoint after
- * the other. Any worker continues after a crash, because an endpoint's row says where. One worker at a time makes a
- * batch, and rests at least as long as the batch took, so that a large backlog leaves Postgres to others.
+ * Cancels the pending deliveries that the disabling or deletion of an endpoint left over, in batches, one endpoint
+ * after the other. Any worker continues after a crash, because an endpoint's row says where. One worker at a time makes
+ * a batch, and rests at least as long as the batch took, so that a large backlog leaves Postgres to others.
  */
 export function cancelBacklogs({ db, log }: { db: Database; log: Log }): Periodic {
   /** The endpoint of the last batch. */

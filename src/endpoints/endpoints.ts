@@ -129,7 +129,8 @@ interface EndpointUpdate {
 
 /**
  * Changes an endpoint. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
- * @throws Refusal invalid_request | url_not_canonical | blocked_address | not_found | disabled_by_operator | cancellation_in_progress
+ * @throws Refusal invalid_request | url_not_canonical | blocked_address | not_found | disabled_by_operator |
+ * cancellation_in_progress
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
   const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
@@ -183,7 +184,10 @@ async function setEnabled(
   return after;
 }
 
-/** The columns that an update replaces, with the API's names. The entry has no value but the host: a url may hold a token. */
+/**
+ * The columns that an update replaces, with the API's names. The entry has no value but the host: a url may hold a
+ * token.
+ */
 const UPDATABLE = [
   ['url', 'url'],
   ['description', 'description'],

@@ -5,8 +5,8 @@ import type { AttemptError } from '../platform/vocabulary.js';
 import { failingSinceOf, HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
 
 /**
- * SQL: the newest deliveries of an endpoint in one status. Only the index on (endpoint, status, id) has their order: its
- * column before the id is compared as a range (see `exactly`).
+ * SQL: the newest deliveries of an endpoint in one status. Only the index on (endpoint, status, id) has their order:
+ * its column before the id is compared as a range (see `exactly`).
  * @param of.endpoint of.status of.limit SQL expressions
  * @param of.within a condition on the id
  */
@@ -76,8 +76,8 @@ export async function getEndpointHealth(db: Handle, clientId: string, endpointId
 }
 
 /**
- * SQL: the latest success of the endpoint `e`, the latest failure of 48 hours, and the start of the run of failures that
- * the latest attempt is in. A success from before the counted hours is known by its delivery.
+ * SQL: the latest success of the endpoint `e`, the latest failure of 48 hours, and the start of the run of failures
+ * that the latest attempt is in. A success from before the counted hours is known by its delivery.
  */
 const LATEST = `
   left join lateral (
@@ -137,8 +137,9 @@ function latestOf({ lastSuccessAt, failingSince, failureAt: at, error, responseS
 export type FailingEndpoint = Awaited<ReturnType<typeof listFailingEndpoints>>[number];
 
 /**
- * Lists the endpoints whose latest attempt failed, newest endpoint first, for the operator. The list includes those that
- * the service disabled. It reads the newest hour of each endpoint, and all its hours only if that ends with a failure.
+ * Lists the endpoints whose latest attempt failed, newest endpoint first, for the operator. The list includes those
+ * that the service disabled. It reads the newest hour of each endpoint, and all its hours only if that ends with a
+ * failure.
  * @param of.before only ids below this one
  */
 export async function listFailingEndpoints(

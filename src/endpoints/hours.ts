@@ -164,15 +164,18 @@ const ofLaterFailure = (column: string) =>
                     then excluded.${column} else h.${column} end`;
 
 /**
- * SQL: the start of the run of failures that an hour knows of, after the latest success at `success`; null: none. Of a run
- * that began before a success which another process counted, only the end is known.
+ * SQL: the start of the run of failures that an hour knows of, after the latest success at `success`; null: none. Of a
+ * run that began before a success which another process counted, only the end is known.
  */
 export const failingSinceOf = (hour: string, success: string) =>
   `case when ${hour}.failing_since > coalesce(${success}, '-infinity') then ${hour}.failing_since
         when ${hour}.last_failure_at > coalesce(${success}, '-infinity') then ${hour}.last_failure_at end`;
 const LATEST_SUCCESS = 'greatest(h.last_success_at, excluded.last_success_at)';
 
-/** A run of failures goes on from the hour before, since old hours are removed. Rows are locked in the order of their keys, so that the writes of two processes never deadlock. */
+/**
+ * A run of failures goes on from the hour before, since old hours are removed. Rows are locked in the order of their
+ * keys, so that the writes of two processes never deadlock.
+ */
 const ADD = `
 insert into endpoint_hours as h (endpoint_id, hour, succeeded, failed, answer_times, last_success_at, last_failure_at,
                                  failing_since, last_error, last_response_status)

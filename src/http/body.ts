@@ -82,8 +82,9 @@ export function textOf(bytes: Uint8Array): string | undefined {
 const EXACT_DIGITS = 16;
 
 /**
- * A reviver for `JSON.parse`. It returns NaN for an integer that may be rounded, such as 1 for `0.99999999999999999999`:
- * the service must not take another amount than the client wrote, and every schema refuses NaN.
+ * A reviver for `JSON.parse`. It returns NaN for an integer that may be rounded, such as 1 for
+ * `0.99999999999999999999`: the service must not take another amount than the client wrote, and every schema refuses
+ * NaN.
  */
 function withoutRounding(_name: string, value: unknown, context?: { source?: string }): unknown {
   if (!Number.isSafeInteger(value)) return value;
@@ -146,8 +147,8 @@ export function examineStructure(text: string, maxMembers: number): Excess | 're
 }
 
 /**
- * Brackets, commas, and strings with the colon that makes one a name. The closing quote is optional: where a string must
- * end, a text of quotes that are all escaped takes quadratic time.
+ * Brackets, commas, and strings with the colon that makes one a name. The closing quote is optional: where a string
+ * must end, a text of quotes that are all escaped takes quadratic time.
  */
 const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*"?)(\s*:)?|[{}[\],]/gs;
 

@@ -36,8 +36,8 @@ interface Keyed {
   key: string;
   /**
    * Digests of the method, the path and the body's bytes, which equal requests have in common. They are keyed with the
-   * master key: a body may hold an endpoint's secret, which a reader of a table dump could otherwise guess. First the one
-   * to store, then those under the previous master key.
+   * master key: a body may hold an endpoint's secret, which a reader of a table dump could otherwise guess. First the
+   * one to store, then those under the previous master key.
    */
   hashes: ReturnType<MasterKeys['digests']>;
   /** Checks the request first: where its key was used for another one, that is reported and not what is invalid. */

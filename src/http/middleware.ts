@@ -42,8 +42,8 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 const STRICT_TRANSPORT = `max-age=${2 * 365 * 24 * 3_600}`;
 
 /**
- * Headers of every response, unless a route overrides them: no caching, no sniffing of the media type, and, where the API
- * is reached by https, nothing but https (RFC 6797 §7.2: a browser ignores the header over http).
+ * Headers of every response, unless a route overrides them: no caching, no sniffing of the media type, and, where the
+ * API is reached by https, nothing but https (RFC 6797 §7.2: a browser ignores the header over http).
  * @param baseUrl the public URL of the API
  */
 export function secureHeaders(baseUrl: string): AppMiddleware {

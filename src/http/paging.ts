@@ -7,8 +7,8 @@ import { validationError, view } from './schemas/fields.js';
 /**
  * Writes and reads the position where a page ended. A cursor holds the key that its list is ordered by and a checksum
  * over that key and the list's name, so that a damaged cursor or a cursor of another list is refused and not read as a
- * position. Lists of one name, such as the deliveries of two endpoints, read each other's cursors: the position is one in
- * time, in both. A cursor is not secret: it points into the caller's own data.
+ * position. Lists of one name, such as the deliveries of two endpoints, read each other's cursors: the position is one
+ * in time, in both. A cursor is not secret: it points into the caller's own data.
  */
 interface CursorKind<Key = string, Row = { id: string }> {
   write(key: Key): string;

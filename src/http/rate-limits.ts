@@ -12,8 +12,8 @@ import type { AppContext, AppMiddleware } from './context.js';
 const OVERSIZED_POINTS = 5;
 
 /**
- * Counts a request, and then runs it. `key` is the client or the address that it counts for, `perSecond` the limit of the
- * client's own, if it has one. A `points` above the whole limit is lowered to it.
+ * Counts a request, and then runs it. `key` is the client or the address that it counts for, `perSecond` the limit of
+ * the client's own, if it has one. A `points` above the whole limit is lowered to it.
  * @throws Refusal rate_limited
  */
 export type RateLimit = (
@@ -23,8 +23,9 @@ export type RateLimit = (
 ) => Promise<void>;
 
 /**
- * Gives each key `perSecond` points over all API processes: each process has an equal share, rounded up. A request of the
- * API is one point. The headers follow draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
+ * Gives each key `perSecond` points over all API processes: each process has an equal share, rounded up. A request of
+ * the API is one point. The headers follow draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused
+ * request.
  * @param processes the live API processes, with this one
  */
 export function rateLimit(usual: number, processes: () => number): RateLimit {

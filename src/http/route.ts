@@ -22,8 +22,8 @@ export interface Incoming<Path extends string, Query, Body> {
   url: string;
   search: URLSearchParams;
   /**
-   * A transaction where the request changes something, unless it shares a statement with others. A handler makes all its
-   * statements through this handle.
+   * A transaction where the request changes something, unless it shares a statement with others. A handler makes all
+   * its statements through this handle.
    */
   db: Handle;
 }
@@ -36,10 +36,13 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
   /** Set where the response holds a secret, which must not be kept: what becomes of an `Idempotency-Key`. */
   idempotencyKey?: 'ignored' | 'rejected';
   /**
-   * Runs a change with its transaction: it may refuse it first, or let it wait for its turn while it holds no connection.
+   * Runs a change with its transaction: it may refuse it first, or let it wait for its turn while it holds no
+   * connection.
    */
   around?: <T>(change: () => Promise<T>) => Promise<T>;
-  /** Set where the verb writes the audit entry of a change; the console writes one for any other change that it offers. */
+  /**
+   * Set where the verb writes the audit entry of a change; the console writes one for any other change that it offers.
+   */
   isAudited?: true;
   /** Without an `Idempotency-Key`, concurrent requests share a statement, which needs no transaction. */
   sharesStatement?: true;

@@ -7,7 +7,9 @@ import { keyId } from '../platform/database/encryption.js';
 import { Secret } from '../platform/secret.js';
 import { endProcess, isRunning, type ProcessRecord, recordProcess } from './child.js';
 
-/** Writes a JSON file that only its owner can read (0600), atomically: after a crash the previous file is still there. */
+/**
+ * Writes a JSON file that only its owner can read (0600), atomically: after a crash the previous file is still there.
+ */
 export function writePrivateJson(path: string, document: unknown): void {
   const draft = `${path}.${process.pid}`;
   rmSync(draft, { force: true });

@@ -125,8 +125,8 @@ export async function* exportEntries(
 }
 
 /**
- * Removes what is older than `retention` ms, in batches. The entry about it is in the transaction of the first batch that
- * removes something.
+ * Removes what is older than `retention` ms, in batches. The entry about it is in the transaction of the first batch
+ * that removes something.
  * @param database of the owner of the tables: no role of a running process may remove a record
  * @param remove one batch of what has an id below `before`; `more`: another may follow
  * @returns the number of removed rows

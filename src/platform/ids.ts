@@ -4,8 +4,9 @@ import { v7 } from 'uuid';
 let last = { at: Number.NaN, seq: 0 };
 
 /**
- * A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local; within a millisecond it sorts after the
- * process's id before it, so that rows that it makes one after the other are listed so. @param at its time, ms since 1970
+ * A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local; within a millisecond it sorts after
+ * the process's id before it, so that rows that it makes one after the other are listed so. @param at its time, ms
+ * since 1970
  */
 export function newId(at = Date.now()): string {
   last = { at, seq: at === last.at ? last.seq + 1 : randomInt(2 ** 31) };

@@ -19,8 +19,8 @@ export async function lowestIdBefore(db: Handle, age: number): Promise<string> {
  * it is pending, or while an attempt is queued or in flight. The statement waits for no lock: a locked row stays
  * for the next run.
  * @param after the last event of the previous batch, so that no event is read twice in a run
- * @returns the number of removed events, and the last event that the batch read, after which the next one starts; null: no
- * expired event follows
+ * @returns the number of removed events, and the last event that the batch read, after which the next one starts; null:
+ * no expired event follows
  */
 export async function removeExpiredEvents(
   db: Handle,

@@ -17,8 +17,8 @@ export type RoleContext = Awaited<ReturnType<typeof bootstrap>>;
 export type Stop = () => Promise<unknown>;
 
 /**
- * Runs a role until a signal, and stops its parts one after the other. Each finishes its running work. Another signal ends
- * the process at once.
+ * Runs a role until a signal, and stops its parts one after the other. Each finishes its running work. Another signal
+ * ends the process at once.
  * @param start starts the parts, and puts what stops them before the other `stops`. @returns the URL to announce
  * @throws ConfigError
  */
@@ -118,17 +118,17 @@ export function connectDatabase(config: Config, log: Log, metrics: Metrics, pool
 export const NODE_OPTIONS = ['--max-semi-space-size=8'];
 
 const FLAGS = [
-  // V8 collects garbage while idle. By default it then also discards every hidden class that no object has at that moment,
-  // and with it the optimised code that relies on it. Between two requests these are most of them.
+  // V8 collects garbage while idle. By default it then also discards every hidden class that no object has at that
+  // moment, and with it the optimised code that relies on it. Between two requests these are most of them.
   '--no-memory-reducer-favors-memory',
-  // The number of collections after which V8 discards a hidden class of optimised code that no object had meanwhile. The
-  // default is 2.
+  // The number of collections after which V8 discards a hidden class of optimised code that no object had meanwhile.
+  // The default is 2.
   '--retain-maps-for-n-gc=1000',
-  // V8 collects garbage when old objects have grown by this share, %. By default they may grow to three times their size,
-  // and a collection while idle no longer returns that memory.
+  // V8 collects garbage when old objects have grown by this share, %. By default they may grow to three times their
+  // size, and a collection while idle no longer returns that memory.
   '--heap-growing-percent=30',
-  // For the heaps of threads that start after this, which run workflows: 6 MiB of young objects each. The main thread has
-  // read its own size from NODE_OPTIONS.
+  // For the heaps of threads that start after this, which run workflows: 6 MiB of young objects each. The main thread
+  // has read its own size from NODE_OPTIONS.
   '--max-semi-space-size=2',
 ];
 

@@ -35,8 +35,8 @@ import type { RoleContext } from './bootstrap.js';
 const WAITING = 10_000;
 
 /**
- * Workflows other than those of events are started this often, ms. The first step of a simulated transfer counts from its
- * creation, so a start within SANDBOX_STEP delays no step.
+ * Workflows other than those of events are started this often, ms. The first step of a simulated transfer counts from
+ * its creation, so a start within SANDBOX_STEP delays no step.
  */
 const [INTERVAL, SANDBOX_INTERVAL] = [1_000, 500];
 

@@ -14,8 +14,8 @@ export const announceReady: Announce = (url) => console.log(url === null ? 'read
 export const announceJson: Announce = (url) => console.log(JSON.stringify({ ready: url }));
 
 /**
- * A signal that repeats within this time is the same signal, ms: at Ctrl-C the terminal signals both npm and the process
- * that npm runs, and npm forwards its signal to the process.
+ * A signal that repeats within this time is the same signal, ms: at Ctrl-C the terminal signals both npm and the
+ * process that npm runs, and npm forwards its signal to the process.
  */
 const REPEATS = 1_000;
 

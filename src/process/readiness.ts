@@ -23,9 +23,9 @@ const TOLERATED_OUTAGE = 5_000;
  *   within SHUTDOWN_DELAY.
  * - Migrations are missing, or it is not known yet whether any is: a new version with a wrong DATABASE_URL must not
  *   replace an old one.
- * - Postgres has been unreachable or read-only for 5 s, or the database's encoding has not been UTF8 for as long. During a
- *   shorter outage clients get this API's 503, and not a proxy's. A pool that has no connection free for a probe is no
- *   outage while its statements succeed.
+ * - Postgres has been unreachable or read-only for 5 s, or the database's encoding has not been UTF8 for as long.
+ *   During a shorter outage clients get this API's 503, and not a proxy's. A pool that has no connection free for a
+ *   probe is no outage while its statements succeed.
  *
  * Temporal's state is reported and does not affect readiness: attempts do not need Temporal. Until this process has
  * reached Temporal for the first time, an unreachable Temporal is `starting`.

@@ -16,7 +16,9 @@ export type DeliveryRow = Prisma.DeliveryGetPayload<{ include: typeof WITH_EVENT
 /** A delivery as lists and responses to retries show it. */
 export type DeliveryRecord = DeliveryRow & { lastAttempt: LastAttempt | null };
 
-/** A delivery as its own page shows it: with the latest `SHOWN_ATTEMPTS`, oldest first, and the attempts that are left. */
+/**
+ * A delivery as its own page shows it: with the latest `SHOWN_ATTEMPTS`, oldest first, and the attempts that are left.
+ */
 export type DeliveryWithAttempts = Awaited<ReturnType<typeof getDeliveryWithAttempts>>;
 
 const WITH_EVENT = {
@@ -106,8 +108,8 @@ export function listAttempts(
 
 /**
  * The attempts that are left if each fails at once, by the ladder that the delivery started with. The first is at
- * `nextAttemptAt`. A manual retry is none of them: it takes the next number and leaves their times. None is left once the
- * delivery has ended.
+ * `nextAttemptAt`. A manual retry is none of them: it takes the next number and leaves their times. None is left once
+ * the delivery has ended.
  */
 export function plannedAttempts(
   delivery: Pick<Delivery, 'status' | 'attemptCount' | 'rung' | 'ladder' | 'nextAttemptAt'>,

@@ -69,9 +69,9 @@ const of = (clientId: string, type: string | undefined, transferId: string | und
 });
 
 /**
- * The ids of the newest events with a delivery of a status: the newest such deliveries of each endpoint, merged. The id of
- * a delivery has the millisecond of its event's, so that both lists have one order but for events of one millisecond,
- * for which more deliveries are read than the page has.
+ * The ids of the newest events with a delivery of a status: the newest such deliveries of each endpoint, merged. The id
+ * of a delivery has the millisecond of its event's, so that both lists have one order but for events of one
+ * millisecond, for which more deliveries are read than the page has.
  */
 async function newestWithOutcome(
   db: Handle,
@@ -139,7 +139,8 @@ export type TimelineDelivery = Delivery & {
 const EVENT = { id: true, type: true, transferId: true, body: true, createdAt: true } as const;
 
 /**
- * Reads an event and a page of its deliveries, with summaries of their attempts: four statements for any number of them.
+ * Reads an event and a page of its deliveries, with summaries of their attempts: four statements for any number of
+ * them.
  * @param range.after only deliveries made after this one, the last of the page before
  * @throws Refusal not_found
  */
@@ -174,8 +175,8 @@ interface MissingFilters extends Omit<EventFilters, 'outcome'> {
 }
 
 /**
- * Lists a client's events that have no delivery for an endpoint, newest first, one less than `take`. A page looks at `LOOKED_AT` events at
- * most, so that it may be short or empty although more follow.
+ * Lists a client's events that have no delivery for an endpoint, newest first, one less than `take`. A page looks at
+ * `LOOKED_AT` events at most, so that it may be short or empty although more follow.
  * @returns also the event after which the next page starts; null: nothing is left to look at
  * @throws Refusal not_found | statement_limit_reached | unavailable
  */

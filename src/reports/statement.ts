@@ -25,7 +25,8 @@ interface StatementRequest {
 
 /**
  * Makes the statement of an endpoint from one snapshot.
- * @throws Refusal not_found | invalid_request (the window is empty or too long) | outside_retention | statement_limit_reached | unavailable
+ * @throws Refusal not_found | invalid_request (the window is empty or too long) | outside_retention |
+ * statement_limit_reached | unavailable
  */
 export async function readStatement(db: Handle, request: StatementRequest) {
   const { clientId, endpointId, retention } = request;

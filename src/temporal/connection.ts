@@ -37,8 +37,9 @@ export async function connectOnce(temporal: TemporalConfig): Promise<Connection>
 const RECONNECT = { 'grpc.max_reconnect_backoff_ms': 5_000 };
 
 /**
- * A client that asks for Temporal's state. It connects on first use and does not retry: the SDK retries on a timer, which
- * would throw an uncaught error after the connection was closed. An idle connection does not keep the process alive.
+ * A client that asks for Temporal's state. It connects on first use and does not retry: the SDK retries on a timer,
+ * which would throw an uncaught error after the connection was closed. An idle connection does not keep the process
+ * alive.
  */
 export function probeClient(temporal: TemporalConfig): Client {
   const connection = Connection.lazy({ ...connectionOptions(temporal), channelArgs: RECONNECT, interceptors: [] });
@@ -93,7 +94,9 @@ export async function startUnlessRunning(client: Client, start: () => Promise<un
 /** Time for the try, ms. */
 const LIMIT = 5_000;
 
-/** Why no connection to Temporal can be made, in one line: what gRPC says at one more try, and the variables to look at. */
+/**
+ * Why no connection to Temporal can be made, in one line: what gRPC says at one more try, and the variables to look at.
+ */
 export async function whyUnreachable(temporal: TemporalConfig): Promise<string> {
   const { address } = temporal;
   // A pool of its own: in the service's, which has tried to connect before, it would wait for the next try.

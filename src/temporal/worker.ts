@@ -74,7 +74,8 @@ export class TemporalWorker {
         const reason = isMissing
           ? `Temporal has no namespace ${temporal.namespace}; run transfer-service migrate`
           : `Temporal is unavailable: ${await whyUnreachable(temporal)}`;
-        // Each reason is logged once: Temporal may be unavailable for hours. A Temporal that is still starting is no fault.
+        // Each reason is logged once: Temporal may be unavailable for hours. A Temporal that is still starting is no
+        // fault.
         const level = reason === said ? 'debug' : this.wasConnected || isMissing ? 'warn' : 'info';
         const fields = { task_queue: queue.taskQueue, ...(level !== 'info' && { err: error }) };
         log[level](fields, `${reason}; next try in ${delay} ms`);

@@ -17,8 +17,8 @@ import { type TransferJson, toTransfer, transferJson } from './transfer-json.js'
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the
  * status that its own snapshot saw, so that of two concurrent changes one wins and the other is refused.
- * The statement also gives the time, by Postgres's clock and at least a millisecond after the transfer's last: APIs whose
- * clocks differ neither turn the order of two changes round nor that of their events.
+ * The statement also gives the time, by Postgres's clock and at least a millisecond after the transfer's last: APIs
+ * whose clocks differ neither turn the order of two changes round nor that of their events.
  * Outside of a transaction, and in one that requests share, concurrent changes share a statement.
  * @throws Refusal `not_found` | `invalid_transition`
  */
@@ -48,7 +48,9 @@ const GATHER = 20;
 type ChangeBatcher = Batcher<Change, HandedOver | undefined>;
 const batchers = new WeakMap<Sharing, WeakMap<Handover, ChangeBatcher>>();
 
-/** The batcher of the changes that share a statement with this one; undefined: the change is alone in its transaction. */
+/**
+ * The batcher of the changes that share a statement with this one; undefined: the change is alone in its transaction.
+ */
 function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
   const { sharing } = db;
   if (!sharing) return undefined;
@@ -59,9 +61,7 @@ function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
     new Batcher<Change, HandedOver | undefined>({
       run: (changes) => changeAndHandOver(db, handover, changes),
       size: BATCH,
-      ...(sharing.inTransaction
-        ? { concurrency: 1, gather: 0, isPart: true }
-        : { concurrency: BATCHES_AT_ONCE, gather: GATHER }),
+      ...(sharing.inTransaction ? { isPart: true } : { concurrency: BATCHES_AT_ONCE, gather: GATHER }),
       ...(sharing.wait !== undefined && { wait: sharing.wait }),
     });
   known.set(handover, batcher);

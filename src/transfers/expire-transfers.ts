@@ -5,8 +5,8 @@ import { ENDED_STATUSES } from './states.js';
 const BATCH = 200;
 
 /**
- * Removes the transfers that ended longer than `retention` ms ago, with their history, oldest first. A transfer stays as
- * long as one of its events. @returns their number @throws as `expire`
+ * Removes the transfers that ended longer than `retention` ms ago, with their history, oldest first. A transfer stays
+ * as long as one of its events. @returns their number @throws as `expire`
  */
 export function expireTransfers(database: Database, by: By, retention: number, limit = BATCH): Promise<number> {
   let after: string | null = null;

@@ -34,7 +34,9 @@ export const SANDBOX_ACCOUNTS: readonly (readonly [string, readonly TransferStat
 /** The codes as an account contains them: `INSUFFICIENT_FUNDS`. */
 export const ACCOUNT_CODES: readonly string[] = REASON_CODES.map((code) => code.toUpperCase());
 
-/** The steps that each account makes its transfer take; the last one has the reason code. Upper and lower case differ. */
+/**
+ * The steps that each account makes its transfer take; the last one has the reason code. Upper and lower case differ.
+ */
 export const SANDBOX_STEPS: ReadonlyMap<string, readonly SandboxStep[]> = new Map(
   SANDBOX_ACCOUNTS.flatMap(([account, statuses, reasonCode = null]) => {
     const codes = account.includes(CODE) ? REASON_CODES : [reasonCode];

@@ -208,7 +208,8 @@ describe('the activity deliver, beside another worker', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
-  // Of twenty workers and a limit of ten, half of the activities failed with NoSlot, and the attempt was made elsewhere.
+  // Of twenty workers and a limit of ten, half of the activities failed with NoSlot, and the attempt was made
+  // elsewhere.
   it('hands the attempt on to a worker with slots of the endpoint, and returns its result', async () => {
     const event = await failedOnce(-1);
     const sender = fakeSender();

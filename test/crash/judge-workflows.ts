@@ -11,8 +11,8 @@ export function runningWorkflows(temporal: Client): Promise<number> {
 }
 
 /**
- * Checks, once the service is quiet, that no workflow runs, that each event has its workflow, and that a workflow failed
- * only for an exhausted ladder. After a manual retry or a recovery the workflow has several runs.
+ * Checks, once the service is quiet, that no workflow runs, that each event has its workflow, and that a workflow
+ * failed only for an exhausted ladder. After a manual retry or a recovery the workflow has several runs.
  * @param rungs number of attempts on a ladder
  */
 export async function judgeWorkflows(temporal: Client, record: Record, rungs: number): Promise<string[]> {

@@ -374,7 +374,8 @@ describe('an endpoint whose slots all belong to other workers', () => {
   });
 });
 
-// While a large backlog was cancelled, the leases of all endpoints waited for each batch of it. A lock may be held for 20 s.
+// While a large backlog was cancelled, the leases of all endpoints waited for each batch of it. A lock may be held for
+// 20 s.
 it('regression: attempts that may not be made and whose endpoint is locked hold up no other endpoint', async () => {
   const sender = fakeSender();
   const { dispatcher } = dispatchers.open(sender);

@@ -26,7 +26,10 @@ const event = { clientId, deliveries: [{ endpointId: newId(), maxConcurrency: 3 
 const withoutEndpoint = { clientId, deliveries: [] as unknown } as QueuedEvent;
 const retry = { deliveryId: newId(), clientId, endpointId: newId(), maxConcurrency: null };
 
-/** A worker that listens and has polled once, as it does after it has connected. It counts each endpoint that it expects. */
+/**
+ * A worker that listens and has polled once, as it does after it has connected. It counts each endpoint that it
+ * expects.
+ */
 async function listen(
   placeAt: (wakeUp: number) => number = () => 0,
   share = 1,

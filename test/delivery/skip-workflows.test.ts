@@ -56,7 +56,8 @@ describe('SkipWorkflows', () => {
     for (const { eventId } of delivered) await expect(describeWorkflow(eventId)).rejects.toThrow(/not found/i);
   });
 
-  // Without Temporal, rows of events without an endpoint and of cancelled deliveries stayed, and retention kept their events.
+  // Without Temporal, rows of events without an endpoint and of cancelled deliveries stayed, and retention kept their
+  // events.
   it('regression: removes delivered events with WORKFLOWS=retries-only too, and counts and reports none', async () => {
     await backlog();
     const lines: unknown[] = [];

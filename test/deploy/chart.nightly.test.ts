@@ -40,7 +40,10 @@ function render(...args: string[]): Record<string, Document> {
   return Object.fromEntries(documents.filter(Boolean).map((one) => [`${one.kind}/${one.metadata.name}`, one]));
 }
 
-/** A manifest without the fields in which Helm and kustomize differ: the image, and the annotation with the settings' hash. */
+/**
+ * A manifest without the fields in which Helm and kustomize differ: the image, and the annotation with the settings'
+ * hash.
+ */
 function comparable({ metadata: { annotations, ...metadata }, spec, ...rest }: Document): Document {
   if (!spec.template) return { metadata, spec, ...rest };
   const { annotations: own, ...labelled } = spec.template.metadata;

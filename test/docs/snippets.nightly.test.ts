@@ -66,7 +66,10 @@ function driver(name: string, as = name): void {
   copyFileSync(join(import.meta.dirname, 'drivers', name), at(as));
 }
 
-/** Compiles TypeScript to JavaScript, and makes `transfer-service-client/verify` resolvable through the package's exports. */
+/**
+ * Compiles TypeScript to JavaScript, and makes `transfer-service-client/verify` resolvable through the package's
+ * exports.
+ */
 function javascript(name: string, source = at(name)): string {
   const target = at(name.replace(/\.ts$/, '.mjs'));
   writeFileSync(

@@ -9,8 +9,8 @@ import { freeze } from '../support/freeze.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The view of clients and operators while a part of the platform fails, and the recovery afterwards without an operator.
-// Drills that need a separate disk, or minutes, are in scripts/drills.
+// The view of clients and operators while a part of the platform fails, and the recovery afterwards without an
+// operator. Drills that need a separate disk, or minutes, are in scripts/drills.
 
 const HOUR = 3_600_000;
 

@@ -70,11 +70,12 @@ test('fails for a file in no layer', () => {
   expect(status).toBe(1);
 });
 
-test('fails for a comment that names a missing file or escapes a backtick', () => {
-  const text = '/** Its rights are in rights.ts, not in a.ts. */\n// \\`b\\` is here\nexport const a = "c.ts";\n';
+test('fails for a comment that names a missing file, escapes a backtick or is too wide', () => {
+  const text = `/** Its rights are in rights.ts, not in a.ts. */\n// \\\`b\\\` is here\n// ${'a'.repeat(118)}\nexport const a = "c.ts";\n`;
   const { faults } = check({ 'src/reports/a.ts': text });
   expect(faults).toEqual([
     'src/reports/a.ts:1: the comment has the missing file rights.ts',
     'src/reports/a.ts:2: the comment has an escaped backtick',
+    'src/reports/a.ts:3: the comment has more than 120 columns',
   ]);
 });

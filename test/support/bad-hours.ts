@@ -83,7 +83,9 @@ export async function startBadHours() {
     );
   }
 
-  /** A worker has taken the workflow's tasks. In a new namespace it does so once its older polls have expired (60 s). */
+  /**
+   * A worker has taken the workflow's tasks. In a new namespace it does so once its older polls have expired (60 s).
+   */
   async function untilWorkflowEnded(transferId: string): Promise<void> {
     const [event] = (await must(client('GET', `/events?transfer_id=${transferId}`))).data;
     const handle = new Client({ connection: temporal, namespace: 'bad-hours' }).workflow.getHandle(event.id);
@@ -102,8 +104,8 @@ export async function startBadHours() {
   }
 
   /**
-   * Expects that a failure leaves nothing half done: two requests are rejected during it, the delivery in flight is recorded
-   * once after it, and both requests succeed once when they are sent again.
+   * Expects that a failure leaves nothing half done: two requests are rejected during it, the delivery in flight is
+   * recorded once after it, and both requests succeed once when they are sent again.
    * @param afterwards the states that the transfer of the rejected request may have
    */
   async function expectNothingHalfDone(

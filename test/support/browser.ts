@@ -9,7 +9,9 @@ const PROGRAM = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-b
   (path) => path !== undefined && existsSync(path),
 );
 
-/** `describe` for tests that need a browser. Where chromium is missing, the tests are skipped and their title says so. */
+/**
+ * `describe` for tests that need a browser. Where chromium is missing, the tests are skipped and their title says so.
+ */
 export function describeInBrowser(title: string, tests: () => void): void {
   if (PROGRAM !== undefined) describe(title, tests);
   else describe.skip(`${title} (skipped: chromium is missing; apt-get install chromium)`, tests);
@@ -86,8 +88,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const LEVELS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 /**
- * The violations of WCAG 2.2 A and AA on the page as it is, in the light and in the dark theme: the theme, the rule, and
- * each element.
+ * The violations of WCAG 2.2 A and AA on the page as it is, in the light and in the dark theme: the theme, the rule,
+ * and each element.
  */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   const found: string[] = [];

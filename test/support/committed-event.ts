@@ -23,8 +23,8 @@ export async function readCommitted(
 }
 
 /**
- * Commits an event with a delivery for each endpoint of the client, of which it makes `endpoints`. The attempts are free
- * in the queue, or leased to the process `token`.
+ * Commits an event with a delivery for each endpoint of the client, of which it makes `endpoints`. The attempts are
+ * free in the queue, or leased to the process `token`.
  */
 export async function commitEvent(
   db: Database,

@@ -49,7 +49,8 @@ export async function makeDelivered(
 }
 
 /**
- * Makes `count` events of consecutive milliseconds from `at` on, each with a succeeded delivery, except those of `missing`.
+ * Makes `count` events of consecutive milliseconds from `at` on, each with a succeeded delivery, except those of
+ * `missing`.
  * @param missing positions of the events without a delivery, 0 is the newest
  * @returns the ids of these, in the same order
  */

@@ -20,9 +20,9 @@ interface Delivery {
 }
 
 /**
- * Temporal's process is stopped after attempt 2 of a delivery at a receiver that fails. Connections to it stay open, and
- * nothing comes back. All attempts of a ladder of seven and one manual retry are made, fresh events are delivered, and a
- * recovery is accepted. When Temporal continues, the recovery delivers the event, and every workflow ends.
+ * Temporal's process is stopped after attempt 2 of a delivery at a receiver that fails. Connections to it stay open,
+ * and nothing comes back. All attempts of a ladder of seven and one manual retry are made, fresh events are delivered,
+ * and a recovery is accepted. When Temporal continues, the recovery delivers the event, and every workflow ends.
  * @param retryDelays six rungs, the first of 0 s
  * @param untilDue called while the delivery sleeps; afterwards its attempt is made
  * @returns the delivery after its eight attempts

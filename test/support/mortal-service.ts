@@ -17,7 +17,9 @@ const RUNGS = 3;
 
 export type MortalService = Awaited<ReturnType<typeof startMortalService>>;
 
-/** The whole service in one process that a test ends at a failpoint, as `kill -9` does, with a client and a receiver. */
+/**
+ * The whole service in one process that a test ends at a failpoint, as `kill -9` does, with a client and a receiver.
+ */
 export async function startMortalService() {
   const deployment = await createDeployment({ DELIVERY_RETRY_DELAYS: LADDER });
   const { at, database, env, temporal } = deployment;

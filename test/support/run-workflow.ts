@@ -95,8 +95,8 @@ export async function startDeliverEvents(env: TestWorkflowEnvironment) {
   const running = worker.run();
   return {
     /**
-     * Runs `deliverEvent` with an activity whose outcomes `outcomeOf` gives, and keeps the activity's requests. A failed
-     * attempt fails the activity, as that of the service does.
+     * Runs `deliverEvent` with an activity whose outcomes `outcomeOf` gives, and keeps the activity's requests. A
+     * failed attempt fails the activity, as that of the service does.
      */
     async run(
       deliveries: DeliveryProgress[],

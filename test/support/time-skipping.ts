@@ -12,8 +12,8 @@ export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
 }
 
 /**
- * Repeats the start until the limit of the hook that waits for it: the SDK waits 5 s for the server, and Java alone takes
- * longer on a busy machine.
+ * Repeats the start until the limit of the hook that waits for it: the SDK waits 5 s for the server, and Java alone
+ * takes longer on a busy machine.
  */
 async function startServer(): Promise<TestWorkflowEnvironment> {
   const path = process.env.TEST_SERVER_PATH;

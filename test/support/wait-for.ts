@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Polls `condition` until it returns a value: every 20 ms, and more rarely the longer it takes, since each poll may be a
- * request. After `timeout` ms it throws an error that names `what`.
+ * Polls `condition` until it returns a value: every 20 ms, and more rarely the longer it takes, since each poll may be
+ * a request. After `timeout` ms it throws an error that names `what`.
  */
 export async function waitFor<T>(
   what: string,

@@ -82,7 +82,9 @@ export const FRAMEWORKS: Record<string, (options: WebhookOptions) => Promise<str
   fetch: (options) => serve(standard(forFetch(options))),
 };
 
-/** A gateway in front of a function: it makes an event of API Gateway from a request, and a response from the result. */
+/**
+ * A gateway in front of a function: it makes an event of API Gateway from a request, and a response from the result.
+ */
 function gateway(
   invoke: (event: object, context: object) => Promise<{ statusCode: number; body: string }>,
 ): RequestListener {

@@ -8,7 +8,8 @@ import { type MortalRole, type RoleProcess, startMortalRole, startRole } from '.
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// An endpoint with a backlog is disabled over HTTP. The worker that cancels the backlog is killed, and another continues.
+// An endpoint with a backlog is disabled over HTTP. The worker that cancels the backlog is killed, and another
+// continues.
 
 const BACKLOG = 6_000;
 /** Events whose first attempts no worker has made: they come last, so that their deliveries stay pending longest. */

@@ -14,9 +14,9 @@ import { killPart, type ServiceProcess, startService } from '../support/service-
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The embedded stack in one process while one of its parts is down, as its clients see it. kills.test.ts has the separate
-// processes of production; test/long/failpoints.test.ts has every two steps. All tests share one LOCAL_DIR: each continues
-// with the state that the test before it leaves.
+// The embedded stack in one process while one of its parts is down, as its clients see it. kills.test.ts has the
+// separate processes of production; test/long/failpoints.test.ts has every two steps. All tests share one LOCAL_DIR:
+// each continues with the state that the test before it leaves.
 
 const CHANGES = 200;
 const localDir = makeLocalDir();
@@ -129,7 +129,10 @@ function arrivals(ids: readonly string[]): Map<string, number> {
   return found;
 }
 
-/** Waits until the outbox is empty, then expects one event for each change, which arrived, and every acknowledged change. */
+/**
+ * Waits until the outbox is empty, then expects one event for each change, which arrived, and every acknowledged
+ * change.
+ */
 async function expectNothingLost(ids: readonly string[], acknowledged: readonly string[]): Promise<string[]> {
   const database = new pg.Client({ connectionString: service.sandbox.database_url });
   await database.connect();

@@ -144,7 +144,8 @@ test('a failed delivery waits on a timer in Temporal, a retry wakes it, and it c
   expect(rung).toBeLessThan(330_000);
   const handle = temporal.workflow.getHandle(eventId);
   // The workflow starts after the record. Its timer counts from the planned time, so it may be a little shorter.
-  // On a busy machine the workflow starts some time after the attempts, and waits for the rest of the 5 minutes: `298s`.
+  // On a busy machine the workflow starts some time after the attempts, and waits for the rest of the 5 minutes:
+  // `298s`.
   await waitFor('its timer', async () => /attempt 3 to \S+ waits ([2-5]m|[12]\d\ds)/.test(await shownBy(handle)));
   expect((await handle.describe()).status.name).toBe('RUNNING');
 

@@ -7,7 +7,8 @@ import { killPart, type ServiceProcess, startService } from '../support/service-
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The attempts, responses and next attempt of a delivery, read and changed over HTTP alone, with the ladder of the spec.
+// The attempts, responses and next attempt of a delivery, read and changed over HTTP alone, with the ladder of the
+// spec.
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -98,7 +99,10 @@ function expectPlanned(delivery: Delivery, rung: number, readAt = Date.now()): v
   expect(recordedAt).toBeLessThanOrEqual(readAt + 1);
 }
 
-/** Expects the attempts that are left at the times at which they were planned. They move up by one number for each retry. */
+/**
+ * Expects the attempts that are left at the times at which they were planned. They move up by one number for each
+ * retry.
+ */
 function expectSamePlan(delivery: Delivery, before: Delivery): void {
   expect([delivery.status, delivery.finished_at]).toEqual(['pending', null]);
   expect(delivery.next_attempt_at).toBe(before.next_attempt_at);

@@ -4,7 +4,8 @@ import { runCrash } from '../crash/run.js';
 import { planRound } from '../crash/schedule.js';
 import { randomFrom } from '../support/random.js';
 
-// The short form of `npm run test:crash`: three kills of a production set-up under load, one of them of all its processes.
+// The short form of `npm run test:crash`: three kills of a production set-up under load, one of them of all its
+// processes.
 
 test('no kill loses an event, falsifies the record or leaves a delivery stuck', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 32);

@@ -14,8 +14,9 @@ import { type ServiceProcess, startService } from '../support/service-process.js
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The data folders of the embedded stack are copied while it is stopped and restored later, so that one of the two stores
-// goes back in time. All tests share one LOCAL_DIR: each continues with the state that the test before it leaves.
+// The data folders of the embedded stack are copied while it is stopped and restored later, so that one of the two
+// stores goes back in time. All tests share one LOCAL_DIR: each continues with the state that the test before it
+// leaves.
 
 const localDir = makeLocalDir();
 /** The longest ladder allowed, so that no delivery is exhausted before the end of the tests. */

@@ -13,8 +13,8 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-// The database as a deployment with all roles makes it: `migrate` runs as the owner of the tables, the API and the worker
-// each with its own role, and commands with the runtime role.
+// The database as a deployment with all roles makes it: `migrate` runs as the owner of the tables, the API and the
+// worker each with its own role, and commands with the runtime role.
 
 let database: OwnedDatabase;
 let temporal: TestTemporal;

@@ -68,7 +68,9 @@ export interface ReceivedRequest {
   secret: string | Uint8Array;
 }
 
-/** The longest body of a request that is explained, in characters: a forgery must not cost much. A delivery has 1 KiB. */
+/**
+ * The longest body of a request that is explained, in characters: a forgery must not cost much. A delivery has 1 KiB.
+ */
 const LONGEST_BODY = 4_096;
 
 /**

@@ -7,8 +7,8 @@ export type { ReceivedDelivery, WebhookOptions, WebhookSecret } from './receiver
 /**
  * A handler for Express, Connect and `node:http`, and for platforms that hand over requests in their form, such as
  * Firebase, NestJS and adapters for AWS Lambda. It reads the raw body itself: put it before `express.json()`. Behind
- * `express.raw()`, `express.text()` and parsers that keep `request.rawBody` it works too. The promise resolves after the
- * response; without `next` it never rejects.
+ * `express.raw()`, `express.text()` and parsers that keep `request.rawBody` it works too. The promise resolves after
+ * the response; without `next` it never rejects.
  *
  * ```ts
  * app.post('/hooks', transferWebhooks({ secret, onEvent: (event) => queue.add(event) }));

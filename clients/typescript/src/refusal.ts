@@ -5,8 +5,8 @@ import type { HttpResponse } from './send.js';
 const MOST_ERRORS = 50;
 
 /**
- * A response that is no success, as a failure. 429 and 503 can be tried again, and so can the first request with the same
- * key, which is still running after its connection broke; with a key, also errors that leave the outcome unknown.
+ * A response that is no success, as a failure. 429 and 503 can be tried again, and so can the first request with the
+ * same key, which is still running after its connection broke; with a key, also errors that leave the outcome unknown.
  * @param request.secrets texts that the error must not show even if the server returned them; no code is one
  */
 export function refusalOf(

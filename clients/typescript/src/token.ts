@@ -26,7 +26,9 @@ const TITLE = 'POST /oauth/token';
 const MOST_AHEAD = 300_000;
 /** A renewal that failed while the token is still valid is tried again after this time. ms */
 const RENEWAL_PAUSE = 5_000;
-/** A rejected secret is not sent again for this time: each attempt counts against the address, which others share. ms */
+/**
+ * A rejected secret is not sent again for this time: each attempt counts against the address, which others share. ms
+ */
 const REJECTION_PAUSE = 60_000;
 /** Secrets that errors must not show: those of the last rotations. */
 const REMEMBERED_SECRETS = 5;
@@ -129,7 +131,10 @@ export class TokenSource {
     }
   }
 
-  /** @throws TransferServiceError if the secret was rejected a short time ago, or does not come; what the function throws */
+  /**
+   * @throws TransferServiceError if the secret was rejected a short time ago, or does not come; what the function
+   * throws
+   */
   async #readSecret(signal: AbortSignal): Promise<string> {
     const secret = await withTimeLimit(MOST_TIME, signal, this.#settings.readSecret).catch((error: unknown) => {
       if (error !== TIME_IS_UP) throw error;

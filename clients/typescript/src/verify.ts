@@ -41,10 +41,11 @@ export interface Verifiable {
 
 /**
  * Verifies a delivery as spec §5 requires of a receiver. In addition to the spec, a `t` too far in the future is
- * rejected: a delivery signed for next year could be replayed until then. It is synchronous: a forgotten `await` of a check by WebCrypto would accept every delivery.
+ * rejected: a delivery signed for next year could be replayed until then. It is synchronous: a forgotten `await` of a
+ * check by WebCrypto would accept every delivery.
  * @returns the time at which the delivery was signed
- * @throws SignatureError; TypeError if an option is not what its type says, because a comparison with `NaN` would accept
- * a delivery of any age
+ * @throws SignatureError; TypeError if an option is not what its type says, because a comparison with `NaN` would
+ * accept a delivery of any age
  */
 export function verify(delivery: Verifiable): { t: Date } {
   const { body, secret, now = new Date(), toleranceSeconds = 300 } = delivery;

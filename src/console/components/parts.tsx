@@ -85,7 +85,8 @@ export function Up({ to, children }: { to: string; children: string }) {
 
 /**
  * A part of a page that the script keeps current: it asks for the page again and takes over what changed in the element
- * with this id, which is unique on the page. Elements inside with `data-announce` are read aloud when that text changes.
+ * with this id, which is unique on the page. Elements inside with `data-announce` are read aloud when that text
+ * changes.
  * @param path the page itself, which is also shown at the path of a form that it refused
  */
 export function Live({

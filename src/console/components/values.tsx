@@ -5,8 +5,8 @@ import type { LastAttempt } from '../../reports/read-deliveries.js';
 // How the console writes a text of others, a time, a quantity, an id and a status.
 
 /**
- * A text of a client, a receiver or a sender, in one line: shown as text, isolated from the direction of the text around
- * it, with the characters that a reader cannot see made visible. Never a link.
+ * A text of a client, a receiver or a sender, in one line: shown as text, isolated from the direction of the text
+ * around it, with the characters that a reader cannot see made visible. Never a link.
  */
 export function Untrusted({ text }: { text: string }) {
   return <bdi class="untrusted">{parts(text, UNSEEN_RUN)}</bdi>;
@@ -98,8 +98,8 @@ export function utcText(at: Instant): string {
 }
 
 /**
- * A time in UTC; the script shows it in the reader's zone, and UTC on hover and focus. @param ago also its distance from
- * now, as the server sees it
+ * A time in UTC; the script shows it in the reader's zone, and UTC on hover and focus. @param ago also its distance
+ * from now, as the server sees it
  */
 export function Time({ at, ago }: { at: Instant; ago?: true }) {
   const time = <time dateTime={dateOf(at).toISOString()}>{utcText(at)}</time>;

@@ -181,7 +181,9 @@ export const eventPage = page({
   },
 });
 
-/** `/console/events/{id}/retry`: retries one of its deliveries now. The page shows the result, or the error (409, 429). */
+/**
+ * `/console/events/{id}/retry`: retries one of its deliveries now. The page shows the result, or the error (409, 429).
+ */
 export const retryForm = form({
   path: '/console/events/{id}/retry',
   scope: 'webhooks:write',

@@ -13,8 +13,8 @@ import { settingsPages } from './settings.js';
 import { transferPages } from './transfers.js';
 
 /**
- * Every page and form of the console; the navigation has their order. A path without a parameter precedes the paths that
- * it would match.
+ * Every page and form of the console; the navigation has their order. A path without a parameter precedes the paths
+ * that it would match.
  */
 export const declared: readonly (Page | Form)[] = [
   overview,

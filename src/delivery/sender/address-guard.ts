@@ -10,8 +10,9 @@ const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
 /**
  * Where cloud platforms serve a machine its own credentials: link-local addresses (AWS, Google, Azure and others),
- * Alibaba, Azure's virtual public address, Oracle, and AWS, Google and Scaleway over IPv6. No receiver lives there, so they are blocked
- * even if private receivers are allowed: a sandbox in a cloud must not hand out its machine's credentials.
+ * Alibaba, Azure's virtual public address, Oracle, and AWS, Google and Scaleway over IPv6. No receiver lives there, so
+ * they are blocked even if private receivers are allowed: a sandbox in a cloud must not hand out its machine's
+ * credentials.
  */
 const METADATA = [
   '169.254.0.0/16',
@@ -48,8 +49,8 @@ export function createAddressGuard({ allowPrivate, blocked }: Config['receivers'
   return {
     blocks,
     /**
-     * Whether a URL's host is a blocked literal address in any notation: brackets, decimal, octal, hexadecimal, short. A
-     * DNS name is not blocked here: its addresses are checked when a delivery connects.
+     * Whether a URL's host is a blocked literal address in any notation: brackets, decimal, octal, hexadecimal, short.
+     * A DNS name is not blocked here: its addresses are checked when a delivery connects.
      */
     blocksLiteral(hostname: string): boolean {
       const literal = literalOf(hostname);
@@ -85,8 +86,8 @@ function throughNat64(address: Address): ipaddr.IPv4 | undefined {
 
 /**
  * The addresses of a name in the order in which to try them. IPv4 comes first: every receiver has it, and a worker may
- * lack IPv6. Then the families take turns, so that the first few include both. An address that DNS64 derived follows the
- * one that it contains: only a worker without IPv4 needs it.
+ * lack IPv6. Then the families take turns, so that the first few include both. An address that DNS64 derived follows
+ * the one that it contains: only a worker without IPv4 needs it.
  */
 export function inOrder(addresses: readonly string[]): string[] {
   const parsed = addresses.map((text) => ({ text, inside: throughNat64(parseAddress(text))?.toString() }));

@@ -14,7 +14,10 @@ export class ConnectFailure extends Error {
   }
 }
 
-/** There is no status line, or the response exceeds a limit (response-meter.ts). The message is a sentence for the client. */
+/**
+ * There is no status line, or the response exceeds a limit (response-meter.ts). The message is a sentence for the
+ * client.
+ */
 export class ProtocolFailure extends Error {
   override readonly name = 'ProtocolFailure';
   /**

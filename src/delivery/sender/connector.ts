@@ -93,8 +93,8 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
 
 /**
  * Resets the connection of a request that is aborted because its time has ended. undici closes it only, after which the
- * kernel repeats bytes that have not been acknowledged: a receiver that the network had cut off would get a request long
- * after its attempt was recorded as `timeout`, and again by the next attempt.
+ * kernel repeats bytes that have not been acknowledged: a receiver that the network had cut off would get a request
+ * long after its attempt was recorded as `timeout`, and again by the next attempt.
  * @param socket below the TLS of `connection`, or the same
  */
 function resetOnAbort(connection: Socket, socket: Socket): void {

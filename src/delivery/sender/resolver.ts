@@ -53,7 +53,8 @@ export function createResolver({ lookUp = askNameServers(), hostsFile }: Resolve
 
   return {
     /**
-     * A client's own resolver with few concurrent look-ups, so that the client's dead name servers delay no other client.
+     * A client's own resolver with few concurrent look-ups, so that the client's dead name servers delay no other
+     * client.
      */
     forClient(): Resolve {
       const limited = pLimit(LOOK_UPS_PER_CLIENT);

@@ -115,8 +115,8 @@ export function createSender({
 
   return {
     /**
-     * Makes one POST. Rejects only for a fault of this service, never for a receiver's fault: with NotSent if no byte was
-     * sent.
+     * Makes one POST. Rejects only for a fault of this service, never for a receiver's fault: with NotSent if no byte
+     * was sent.
      */
     async send(outgoing: Outgoing): Promise<SendOutcome> {
       const { url, body, clientId } = outgoing;
@@ -150,9 +150,9 @@ const INCOMPLETE_HEAD = 'The head of the response was incomplete when the connec
 
 /**
  * Reads the response to one request. The status line decides as soon as it has arrived, whatever happens after it: the
- * connection notes it before undici parses the head (response-meter.ts). Headers and body are read only for the record, up to
- * a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly never reaches
- * them. The two limits here do not restart. The connection limits the size of the response.
+ * connection notes it before undici parses the head (response-meter.ts). Headers and body are read only for the record,
+ * up to a time limit. undici's own time limits restart with each chunk, so that a receiver that sends slowly never
+ * reaches them. The two limits here do not restart. The connection limits the size of the response.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #startedAt = performance.now();
@@ -173,8 +173,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     /** Called with a fault of this service. */
     readonly reject: (reason: unknown) => void,
   ) {
-    // A status line that is there counts, even if this process was too busy to read it: an event loop that is late runs its
-    // timers first.
+    // A status line that is there counts, even if this process was too busy to read it: an event loop that is late runs
+    // its timers first.
     this.#timer = setTimeout(() => {
       this.#lastTurn = setImmediate(() => this.#cut('timeout'));
     }, responseMs);

@@ -25,7 +25,9 @@ export function failedAuthentications(db: Handle) {
   return {
     /** @throws Refusal rate_limited if the address has reached the limit */
     check: (address: string) => limit.check(db, hostNetwork(address)),
-    /** Counts a failure. @throws Refusal rate_limited if it exceeds the limit, which covers requests that run at once */
+    /**
+     * Counts a failure. @throws Refusal rate_limited if it exceeds the limit, which covers requests that run at once
+     */
     count: (address: string) => limit.consume(db, hostNetwork(address)),
   };
 }

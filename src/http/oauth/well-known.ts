@@ -45,8 +45,9 @@ export function addWellKnown(
 }
 
 /**
- * RFC 8414 §5 allows OpenID's path, which is the default of many clients and the only one of some. They may require what
- * OpenID Connect Discovery §3 does: Spring Security fails without `subject_types_supported`. No ID token is issued.
+ * RFC 8414 §5 allows OpenID's path, which is the default of many clients and the only one of some. They may require
+ * what OpenID Connect Discovery §3 does: Spring Security fails without `subject_types_supported`. No ID token is
+ * issued.
  */
 function openIdMetadataOf(issuer: string) {
   return {

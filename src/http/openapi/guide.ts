@@ -29,7 +29,9 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 /** The page loads no resource; the only allowed style sheet is the inline one with this hash. */
 export const guidePolicy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** `/docs/guide`: guide, reference and errors of `docs`, which scripts/render-guide.mjs renders; a page without script. */
+/**
+ * `/docs/guide`: guide, reference and errors of `docs`, which scripts/render-guide.mjs renders; a page without script.
+ */
 export function guidePage(): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

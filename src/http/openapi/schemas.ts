@@ -103,7 +103,10 @@ export function problemResponses(codes: readonly RefusalCode[]): Record<string, 
   );
 }
 
-/** `#/components/schemas`: the registered schemas that `part` of the document needs, as JSON Schema of the transmitted JSON. */
+/**
+ * `#/components/schemas`: the registered schemas that `part` of the document needs, as JSON Schema of the transmitted
+ * JSON.
+ */
 export function componentSchemas(part: unknown): Record<string, z.core.JSONSchema.BaseSchema> {
   const { schemas } = z.toJSONSchema(components, {
     io: 'input',

@@ -10,8 +10,8 @@ import { presentMeta } from '../schemas/meta.js';
 
 /**
  * `/openapi.json`, the same document as an API explorer at `/docs`; the guide, without script, at `/docs/guide`; the
- * vectors that test a verifier; `/meta`, which contains no client's data. Each is made for its first reader: together they
- * cost a tenth of a second, in which a starting process would serve nobody.
+ * vectors that test a verifier; `/meta`, which contains no client's data. Each is made for its first reader: together
+ * they cost a tenth of a second, in which a starting process would serve nobody.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = once(() => openApiDocument(routes, config));

@@ -36,8 +36,8 @@ const filters = z.strictObject({
 const actorOf = (caller: Caller) => byOf(caller).actor;
 
 /**
- * `/operator/clients` (contract, Operator's clients). A client with a scope of the operator does not exist here: a token
- * for this route must not make itself one that may do more.
+ * `/operator/clients` (contract, Operator's clients). A client with a scope of the operator does not exist here: a
+ * token for this route must not make itself one that may do more.
  */
 export function operatorClientRoutes({ config }: AppDependencies) {
   const route = routesOf('Operator: clients', ['operator:clients', 'operator']);

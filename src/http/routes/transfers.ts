@@ -141,8 +141,8 @@ export function operatorTransferRoutes() {
 }
 
 /**
- * `/operator/transfers/{id}/status`, for the operator's systems (contract, Scopes), and `/sandbox/…`, which lets a client
- * do the operator's work on its own transfers. Production has no such route.
+ * `/operator/transfers/{id}/status`, for the operator's systems (contract, Scopes), and `/sandbox/…`, which lets a
+ * client do the operator's work on its own transfers. Production has no such route.
  */
 export function statusRoutes({ config, handover }: AppDependencies) {
   const shared = {

@@ -58,8 +58,9 @@ const WHEN = {
 const withZone = z.iso.datetime({ offset: true });
 
 /**
- * `T` and `Z` may be in lower case (RFC 3339, section 5.6), and an offset may have no colon, as generated Python clients
- * write it. A plus that a query does not encode arrives as a blank, and a blank has no other meaning before an offset.
+ * `T` and `Z` may be in lower case (RFC 3339, section 5.6), and an offset may have no colon, as generated Python
+ * clients write it. A plus that a query does not encode arrives as a blank, and a blank has no other meaning before an
+ * offset.
  */
 const spelled = (text: string) =>
   text

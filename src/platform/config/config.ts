@@ -63,7 +63,9 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     egressAddresses: read.EGRESS_ADDRESSES,
     allowedNetworks: read.ALLOWED_NETWORKS,
     trustedProxies: read.TRUSTED_PROXIES === 'none' ? [] : read.TRUSTED_PROXIES,
-    /** The service speaks HTTP: behind an https: URL is a proxy, whose address all clients have if it is not trusted. */
+    /**
+     * The service speaks HTTP: behind an https: URL is a proxy, whose address all clients have if it is not trusted.
+     */
     proxyUnnamed: baseUrl?.startsWith('https:') && read.TRUSTED_PROXIES.length === 0,
     /** Requests per second. */
     rateLimit: read.RATE_LIMIT,

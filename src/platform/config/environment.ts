@@ -20,16 +20,21 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
   return values as Environment;
 }
 
-/** What Kubernetes and Docker set for a Service of another name, such as POSTGRES_PORT_5432_TCP and POSTGRES_SERVICE_HOST. */
+/**
+ * What Kubernetes and Docker set for a Service of another name, such as POSTGRES_PORT_5432_TCP and
+ * POSTGRES_SERVICE_HOST.
+ */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_[A-Z0-9_]+)?$/;
 
 /**
- * Whether Kubernetes or Docker has set the variable: for a Service `postgres` they set `POSTGRES_PORT=tcp://10.0.0.5:5432`
- * in every pod of its namespace.
+ * Whether Kubernetes or Docker has set the variable: for a Service `postgres` they set
+ * `POSTGRES_PORT=tcp://10.0.0.5:5432` in every pod of its namespace.
  */
 const isServiceLink = (name: string, value = '') => name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value);
 
-/** No secret of the service comes near this size, in bytes, and no list of CAs. A path to something larger is a mistake. */
+/**
+ * No secret of the service comes near this size, in bytes, and no list of CAs. A path to something larger is a mistake.
+ */
 const MAX_SIZE = 1_048_576;
 
 /** The variable that names a file with the value of `name`. Temporal's own names end with `_DATA` and `_PATH`. */
@@ -40,8 +45,8 @@ const FROM_FILES = [...SECRETS, ...Object.keys(settings).filter(isData)];
 
 /**
  * Reads the value of each variable of `names` from the file that `NAME_FILE` names, as container platforms and vaults
- * mount secrets. Line breaks at the end are removed. An empty variable counts as unset. The result has no `NAME_FILE`. No
- * line contains a path: an operator who confuses the variables has put the secret itself there.
+ * mount secrets. Line breaks at the end are removed. An empty variable counts as unset. The result has no `NAME_FILE`.
+ * No line contains a path: an operator who confuses the variables has put the secret itself there.
  * @returns the environment with these values, and a line for each file that cannot be used
  */
 export function withSecrets(env: NodeJS.ProcessEnv, names: readonly string[]) {
@@ -74,7 +79,9 @@ function readSecret(path: string): Outcome {
   }
 }
 
-/** Variables that begin so are meant for the service. Others of the same names belong to tools: `OTEL_`, `POSTGRES_`. */
+/**
+ * Variables that begin so are meant for the service. Others of the same names belong to tools: `OTEL_`, `POSTGRES_`.
+ */
 const PREFIXES = [
   ...[
     'ALLOWED_',

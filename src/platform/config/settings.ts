@@ -113,7 +113,9 @@ const pem = (read: (text: string) => unknown, hint: string) =>
 
 const certificate = pem((text) => new X509Certificate(text), 'give a certificate in PEM');
 
-/** Node skips characters that are not base64 and stops at the padding, so a truncated or concatenated key would pass. */
+/**
+ * Node skips characters that are not base64 and stops at the padding, so a truncated or concatenated key would pass.
+ */
 const masterKey = parsed(
   (text) => (/^[A-Za-z0-9+/]{43}=$/.test(text) ? new Secret<Uint8Array>(Buffer.from(text, 'base64')) : undefined),
   'give 32 bytes in base64 (openssl rand -base64 32)',

@@ -50,17 +50,17 @@ export interface Handle {
    */
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * Like `query`, for the statements that every event runs (change, lease by id, record), and what an attempt that waited
-   * reads. Outside of a transaction it is the only way around Prisma, on the same pool. Prisma serialises and copies the
-   * values of a batch several times: at full speed the service delivered 0.87 of its events/s with the two through Prisma
-   * (docs/decisions/0007-hot-statements-bypass-prisma.md).
+   * Like `query`, for the statements that every event runs (change, lease by id, record), and what an attempt that
+   * waited reads. Outside of a transaction it is the only way around Prisma, on the same pool. Prisma serialises and
+   * copies the values of a batch several times: at full speed the service delivered 0.87 of its events/s with the two
+   * through Prisma (docs/decisions/0007-hot-statements-bypass-prisma.md).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Statements of one kind share a statement where they have the same `sharing`. Unset: each is alone. */
   sharing?: Sharing;
   /**
-   * Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. What it returns
-   * is awaited before `transaction` returns, or by the caller.
+   * Runs `callback` after the commit, or at once outside of a transaction. After a rollback it never runs. What it
+   * returns is awaited before `transaction` returns, or by the caller.
    */
   afterCommit(callback: () => Promise<void> | undefined): Promise<void> | undefined;
 }
@@ -83,8 +83,8 @@ export interface Database extends Handle {
   /** @throws an error for which `isReadOnly` holds, where Postgres is read-only */
   requireWritable(): Promise<void>;
   /**
-   * Runs `work` in a transaction (read committed). An error inside rolls the transaction back. A fifth of the connections
-   * stays free of transactions, so do not begin one inside another.
+   * Runs `work` in a transaction (read committed). An error inside rolls the transaction back. A fifth of the
+   * connections stays free of transactions, so do not begin one inside another.
    */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
   /** The same database for the requests of one client, whose transactions hold at most its share of the connections. */
@@ -96,8 +96,8 @@ export interface Database extends Handle {
 const LIMITS: DatabaseLimits = { wait: 5_000, hold: 20_000 };
 
 /**
- * The limits of a process that answers requests. A request that waits, for at most 1.2 times `wait`, and then finds that
- * Postgres hangs, has time left to be answered; so has one that waits for a batch before.
+ * The limits of a process that answers requests. A request that waits, for at most 1.2 times `wait`, and then finds
+ * that Postgres hangs, has time left to be answered; so has one that waits for a batch before.
  * @param deadline of a request, ms
  */
 export function limitsWithin(deadline: number): DatabaseLimits {

@@ -16,8 +16,8 @@ const VERSION = 'v1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
- * Opened envelopes in the cache, for a minute: opening takes a twentieth of an attempt, and busy endpoints repeat. 16 MiB
- * hold those of 40,000 endpoints.
+ * Opened envelopes in the cache, for a minute: opening takes a twentieth of an attempt, and busy endpoints repeat. 16
+ * MiB hold those of 40,000 endpoints.
  */
 const OPENED = { ...withinMemory<Secret>(16), ttl: 60_000 };
 

@@ -11,8 +11,8 @@ interface Fault {
 }
 
 /**
- * An error, the error of Prisma's driver adapter that it wraps, and its causes, innermost first at each step: Prisma hides
- * what a raw statement failed with in its own P2010.
+ * An error, the error of Prisma's driver adapter that it wraps, and its causes, innermost first at each step: Prisma
+ * hides what a raw statement failed with in its own P2010.
  */
 function* faultsOf(error: unknown): Generator<Fault> {
   for (let fault = error; fault instanceof Object; fault = (fault as Fault).cause) {

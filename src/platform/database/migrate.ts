@@ -73,8 +73,8 @@ export const readEncoding = async (db: Pick<Handle, 'query'>): Promise<string> =
   (await rowOf<{ encoding: string }>(db, ENCODING, [])).encoding;
 
 /**
- * What is wrong with the encoding of the database; undefined if it is UTF8. In any other, some names cannot be stored, or
- * cannot be read back.
+ * What is wrong with the encoding of the database; undefined if it is UTF8. In any other, some names cannot be stored,
+ * or cannot be read back.
  */
 export function encodingFault(encoding: string): string | undefined {
   if (encoding === 'UTF8') return undefined;

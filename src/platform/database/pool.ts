@@ -5,7 +5,9 @@ import { POOLED_SETTINGS, SERVICE_SETTINGS, type ServerSettings, withServerSetti
 
 export interface DatabaseOptions {
   url: Secret;
-  /** `url` names a transaction pooler, which refuses startup options. The role's own settings then apply to the rest. */
+  /**
+   * `url` names a transaction pooler, which refuses startup options. The role's own settings then apply to the rest.
+   */
   pooled?: boolean;
   poolSize: number;
   limits?: DatabaseLimits;
@@ -23,7 +25,9 @@ export interface DatabaseLimits {
 
 /** How the statements of a pool reach Postgres. All times are by `performance.now()`. */
 export interface Reach {
-  /** When a session could not be opened, or could not write, for the first time since `at`; undefined: none since then. */
+  /**
+   * When a session could not be opened, or could not write, for the first time since `at`; undefined: none since then.
+   */
   failedSince: number | undefined;
   /** When a session that can write was last used without a fault of the connection. */
   at: number;
@@ -33,7 +37,8 @@ export interface Reach {
 const LIFETIME = 900;
 /**
  * Lifetime of a session that began read-only, s: it stays so after the server has become writable, or after the name in
- * DATABASE_URL has come to mean another server. Longer than a statement, so that reads during such a time share sessions.
+ * DATABASE_URL has come to mean another server. Longer than a statement, so that reads during such a time share
+ * sessions.
  */
 const READ_ONLY_LIFETIME = 1;
 

@@ -31,22 +31,23 @@ export const VALUE_SETTINGS = {
 } as const satisfies ServerSettings;
 
 /**
- * Those that a transaction pooler keeps for each client, so that it accepts them as parameters of the startup message. It
- * rejects others.
+ * Those that a transaction pooler keeps for each client, so that it accepts them as parameters of the startup message.
+ * It rejects others.
  */
 const { timezone, datestyle, standard_conforming_strings } = VALUE_SETTINGS;
 export const POOLED_SETTINGS = { timezone, datestyle, standard_conforming_strings };
 
 /**
- * Every statement of the service has an index for the rows that it reads. Postgres keeps the plans of the hot statements,
- * and would scan a table that was small when it made the plan: the queue, which is empty most of the time, when a backlog
- * fills it (docs/decisions/0007-hot-statements-bypass-prisma.md).
+ * Every statement of the service has an index for the rows that it reads. Postgres keeps the plans of the hot
+ * statements, and would scan a table that was small when it made the plan: the queue, which is empty most of the time,
+ * when a backlog fills it (docs/decisions/0007-hot-statements-bypass-prisma.md).
  */
 const PLANS = { enable_seqscan: 'off' };
 
 /**
- * A time limit of the database or the role that would end a session between two of its statements. `transaction_timeout`
- * is left to the operator: Postgres 16 and older reject it, and transactions of the service end after 15 s.
+ * A time limit of the database or the role that would end a session between two of its statements.
+ * `transaction_timeout` is left to the operator: Postgres 16 and older reject it, and transactions of the service end
+ * after 15 s.
  */
 const UNLIMITED = { idle_session_timeout: '0' };
 

@@ -28,8 +28,8 @@ interface Waiting {
 
 /**
  * Runs transactions, at most `max` at once; the others wait for their turn.
- * Keeps some connections of a pool free of transactions. On a busy machine a transaction of several statements holds its
- * connection for long, and a statement behind all of them, such as the read of the signing keys, would be too late.
+ * Keeps some connections of a pool free of transactions. On a busy machine a transaction of several statements holds
+ * its connection for long, and a statement behind all of them, such as the read of the signing keys, would be too late.
  * A client gets its share of the turns: transactions of one client may wait for each other's locks, and would keep all
  * the others out.
  * @param max transactions at once

@@ -6,9 +6,9 @@ import { shareReading } from '../deadline.js';
 import type { Secret } from '../secret.js';
 
 /**
- * Reads of the values that a scrape needs from another system, ms. Scrapes of several Prometheus servers, and the gauges
- * of one scrape, share one reading for 5 s. A reading may take 3 s, less than a scrape (10 s), so that a system that does
- * not respond does not cost the other metrics.
+ * Reads of the values that a scrape needs from another system, ms. Scrapes of several Prometheus servers, and the
+ * gauges of one scrape, share one reading for 5 s. A reading may take 3 s, less than a scrape (10 s), so that a system
+ * that does not respond does not cost the other metrics.
  */
 const READING = { keep: 5_000, limit: 3_000 };
 

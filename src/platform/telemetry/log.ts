@@ -73,8 +73,8 @@ function boundedLines(output: Writable, onDropped: () => void, onFlow: (dropped:
 }
 
 /**
- * The kind of a warning about a fault: its message and its class of error. An outage repeats it for each request. Any other
- * warning has a kind of its own (undefined), because it says what happened to one delivery or endpoint.
+ * The kind of a warning about a fault: its message and its class of error. An outage repeats it for each request. Any
+ * other warning has a kind of its own (undefined), because it says what happened to one delivery or endpoint.
  */
 function kindOf(args: readonly unknown[]): string | undefined {
   const [fields, message] = args;

@@ -10,7 +10,8 @@ import { createSampler, type Sampling } from './sampler.js';
 const FLUSH = 5_000;
 
 /**
- * Starts OpenTelemetry's SDK, configured by its own environment variables (`OTEL_…`: endpoint, headers, resource). Call it once in a process: every tracer of its API uses this SDK.
+ * Starts OpenTelemetry's SDK, configured by its own environment variables (`OTEL_…`: endpoint, headers, resource). Call
+ * it once in a process: every tracer of its API uses this SDK.
  * @returns sends the waiting spans, and ends tracing
  */
 export function startOpenTelemetry(

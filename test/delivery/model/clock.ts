@@ -6,8 +6,8 @@ export interface ClockedDatabase extends TestDatabase {
 }
 
 /**
- * Functions of the schema `clock`, before Postgres's own on the path of each session, return the test's time. Statements
- * that run alone are prepared, since planning them would take most of the test's time.
+ * Functions of the schema `clock`, before Postgres's own on the path of each session, return the test's time.
+ * Statements that run alone are prepared, since planning them would take most of the test's time.
  */
 export async function createClockedDatabase(): Promise<ClockedDatabase> {
   const db = await createTestDatabase();

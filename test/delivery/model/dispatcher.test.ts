@@ -12,8 +12,8 @@ import { NO_WAKE_UPS } from '../../support/dispatcher.js';
 import { outcome, refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';
 
-// The dispatcher's loop on a queue in memory. Nothing scans the queue and no second passes, so that what the states of the
-// dispatcher's endpoints and attempts lose stays there.
+// The dispatcher's loop on a queue in memory. Nothing scans the queue and no second passes, so that what the states of
+// the dispatcher's endpoints and attempts lose stays there.
 
 const LIMITS = { perEndpoint: 2, perClient: 3, total: 6, waiting: 12 };
 /** The lease token of another worker. */

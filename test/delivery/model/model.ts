@@ -1,8 +1,8 @@
 import type { Line } from '../../../src/delivery/handover.js';
 import type { Trigger } from '../../../src/platform/vocabulary.js';
 
-// The table of transitions of docs/architecture.md, written a second time, without SQL. The test compares it with the rows.
-// Times are ms since 1970, on the test's clock.
+// The table of transitions of docs/architecture.md, written a second time, without SQL. The test compares it with the
+// rows. Times are ms since 1970, on the test's clock.
 
 const LEASE = 30_000;
 /** A lease that ends later than this was given by another clock. */

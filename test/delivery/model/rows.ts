@@ -1,6 +1,8 @@
 import type { Handle } from '../../../src/platform/database/database.js';
 
-/** The deliveries of a client as the model has them; times in ms since 1970. Sets the clock, after the rows are read. */
+/**
+ * The deliveries of a client as the model has them; times in ms since 1970. Sets the clock, after the rows are read.
+ */
 export const ROWS = `
 with clock as (
   update clock.time set at = $2::timestamptz

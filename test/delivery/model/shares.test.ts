@@ -11,8 +11,8 @@ import { silentLog } from '../../support/silent-log.js';
 const ENDPOINTS = Array.from({ length: 12 }, () => newId());
 const MAXIMA = [1, 2, 3, 10];
 /**
- * The first, ms: after a heartbeat by which a worker joins, or joins again, the others count it; and a worker that reaches
- * Postgres again counts the others. The second: a worker that has lost Postgres stops.
+ * The first, ms: after a heartbeat by which a worker joins, or joins again, the others count it; and a worker that
+ * reaches Postgres again counts the others. The second: a worker that has lost Postgres stops.
  */
 const JOINING = 2_000;
 const CUT_OFF = 10_000;

@@ -451,8 +451,8 @@ export class World {
   }
 
   /**
-   * An attempt is so slow that its lease has ended: another worker has made and recorded the attempt before its success, or
-   * has leased it, or a manual retry has taken over its row.
+   * An attempt is so slow that its lease has ended: another worker has made and recorded the attempt before its
+   * success, or has leased it, or a manual retry has taken over its row.
    */
   async #overtaken(job: Job, answer: Answer, b: number): Promise<boolean> {
     const meanwhile = b % 3;

@@ -3,7 +3,9 @@ import type { DeliveredEvent } from '../types.js';
 
 const PAGE = 100;
 
-/** Reads new events from now on, in the order of the feed. Times are the service's, so a wrong clock here does no harm. */
+/**
+ * Reads new events from now on, in the order of the feed. Times are the service's, so a wrong clock here does no harm.
+ */
 export class EventFeed {
   readonly #client: TransferServiceClient;
   readonly #signal: AbortSignal;

@@ -49,8 +49,8 @@ export function rawBody(request: IncomingMessage & Holder, ...holders: Holder[])
 }
 
 /**
- * The `Service-Signature` headers, one by one. Only `node:http` has all three forms; adapters of serverless platforms and
- * mocks fill one. Where repeated headers were joined to one text, its form is wrong, and it is rejected as well.
+ * The `Service-Signature` headers, one by one. Only `node:http` has all three forms; adapters of serverless platforms
+ * and mocks fill one. Where repeated headers were joined to one text, its form is wrong, and it is rejected as well.
  */
 export function signatureOf({ rawHeaders, headersDistinct, headers }: Partial<IncomingMessage>): readonly string[] {
   const named = (entries: [string, string | string[] | undefined][]) =>

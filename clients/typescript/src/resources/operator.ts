@@ -15,8 +15,8 @@ export class Operator {
   }
 
   /**
-   * Lists the transfers of all clients. `{ status: 'CREATED', order: 'oldest' }` is the work list of a payment rail: read
-   * its first `page()` again in each round. Scope: `operator:transfers`.
+   * Lists the transfers of all clients. `{ status: 'CREATED', order: 'oldest' }` is the work list of a payment rail:
+   * read its first `page()` again in each round. Scope: `operator:transfers`.
    */
   listTransfers(filters?: QueryOf<'listOperatorTransfers'>, options?: CallOptions): List<OperatorTransfer> {
     return listOf(this.#call, 'listOperatorTransfers', { query: filters }, options);

@@ -41,8 +41,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, an omitted `enabled` stays. Scope:
-   * `webhooks:write`.
+   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, an omitted `enabled` stays.
+   * Scope: `webhooks:write`.
    */
   update(webhookId: string, update: WebhookEndpointUpdate, options?: CallOptions): Promise<WebhookEndpoint> {
     return this.#call('updateWebhookEndpoint', { path: { webhookId }, body: update }, options);

@@ -133,8 +133,8 @@ function EndpointFields({ endpoint, config }: { endpoint?: Endpoint; config: Con
 }
 
 /**
- * The secret is sent once and never shown again: the field is empty after every error. The script shows the buttons that
- * generate, reveal and copy it.
+ * The secret is sent once and never shown again: the field is empty after every error. The script shows the buttons
+ * that generate, reveal and copy it.
  */
 export function SecretField() {
   return (

@@ -166,8 +166,8 @@ function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest &
 type Named = Pick<Endpoint, 'webhookId' | 'description' | 'url'>;
 
 /**
- * The names of endpoints, by their ids: the description, or else the URL. Endpoints of one name are told apart by the time
- * of their registration, which their ids have.
+ * The names of endpoints, by their ids: the description, or else the URL. Endpoints of one name are told apart by the
+ * time of their registration, which their ids have.
  */
 export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string> {
   const nameOf = ({ description, url }: Named) => description || url;
