@@ -129,6 +129,6 @@ function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
 const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
-  const { findLostEvents } = await import('../../delivery/lost-events.js');
+  const { findLostEvents } = await import('../../reports/lost-events.js');
   return { json: await findLostEvents(database, environment, since) };
 });
