@@ -51,7 +51,7 @@ export function appendEvents(source: string, [type, ladder]: AppendPlaceholders)
 )`;
 }
 
-/** Hands an appended event over after its transaction has committed. @param deliveries as `appended` has them */
+/** Hands an appended event over after its transaction has committed. @param event as `appended` has it */
 export function handOverAfterCommit(
   db: Pick<Handle, 'afterCommit'>,
   handover: Pick<Handover, 'committed'>,

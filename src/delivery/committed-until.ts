@@ -42,13 +42,13 @@ export class CommittedUntil {
   }
 }
 
-/** The longest time limit of a transaction of the service (server-settings.ts), ms. */
+/** `untilAppended` waits so long at most, ms: twice as long as the service keeps a transaction open. */
 const LONGEST = 30_000;
 
 /**
  * Waits until the statements that are appending events now have committed. Such a statement may have read an endpoint
- * before it was enabled: its event is missing, and is not visible yet. A statement that begins later sees the endpoint
- * enabled, and makes the delivery itself.
+ * before it was enabled: its event has no delivery there, and is not visible yet. A statement that begins later sees
+ * the endpoint enabled, and makes the delivery itself.
  */
 export async function untilAppended(db: Pick<Handle, 'query'>): Promise<void> {
   let { open } = await readOpen(db);

@@ -124,9 +124,10 @@ export class Job {
  *
  * from       by                                                               to
  * –          lease                                                            held, waits for its slot
+ * –          lease with no room, of an endpoint not ours or paused, after stop returned
  * –          lease of what may not be made                                    dropped
  * held       slot                                                             in flight
- * held       10 s without a slot, no room, endpoint not ours or paused, stop  returned
+ * held       10 s without a slot, stop                                        returned
  * in flight  record                                                           –
  * in flight  its number was taken, or the row was leased here again           returned
  * in flight  slot came after 10 s, fault before a byte of the request was sent returned
@@ -135,15 +136,15 @@ export class Job {
  * dropped    its row is deleted, unless it may be made again                  returned
  * returned   the lease is given back                                          –, and its endpoint has more
  *
- * An endpoint:
+ * An endpoint, quiet while this process expects nothing more of it in the queue:
  *
  * from       by                                                               to
  * any        commit, notification, scan, full lease, lease returned           more: the queue may have attempts of it
  * more       room for half of its share: the loop leases                      quiet, or more again
  * any        all its slots belong to other workers                            not ours: they are told of its attempts
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
- * any        a fault of this process before the request is sent               paused for 3 s; more
- * paused     an attempt has its response or failure                           quiet
+ * any        a fault of this process before the response                      paused: nothing is leased of it
+ * paused     3 s, or an attempt has its response or failure                   more
  * any        an attempt is dropped                                            dropping: nothing is leased of it
  * dropping   the row is deleted                                               quiet, or more
  */

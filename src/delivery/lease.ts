@@ -4,8 +4,8 @@ import type { LeasedAttempt, QueuedAt } from './handover.js';
 
 /**
  * The time for which one process holds a row that waits for work: a queued attempt, an event that waits for its
- * workflow, a workflow that waits for its start. Times are on Postgres's clock. Statements that stand as whole texts
- * say 30 seconds.
+ * workflow, a workflow that waits for its start. Times are on Postgres's clock. Statements that are constant texts
+ * write the 30 seconds themselves.
  */
 export const LEASE = {
   seconds: 30,
@@ -67,8 +67,8 @@ export function leaseById(db: Handle, token: string, deliveryIds: readonly strin
 }
 
 /**
- * A loose index scan: it reads one entry of the index for each line, whatever the length of the line. A worker that was
- * notified leases well within a second.
+ * A loose index scan: it reads one entry of the index for each line, whatever the length of the line. A line is
+ * overdue after a second: a worker that was notified would have leased it.
  */
 const READ_HEADS = `
 with recursive heads as (

@@ -7,10 +7,9 @@ import { tellWorkflows } from './outbox.js';
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, when a
  * sleeping delivery comes due, or by a manual retry or a recovery. It is deleted by the record of the attempt, or when
- * the attempt may not be made any more. A lease is (token, time): the token names the
- * process, and no other process leases the row before the time, on Postgres's clock. A lease by id takes a row whose
- * time is over; for the scans, `freeExpired` clears its lease first. The two together tell a lease from every other of
- * the row.
+ * the attempt may not be made any more. A lease is (token, time): the token names the process, and no other process
+ * leases the row before the time, on Postgres's clock. Token and time together tell a lease from every other of the
+ * row. A lease by id takes a row whose time is over; for the scans, `freeExpired` clears its lease first.
  *
  * Locks are taken in this order: endpoint, deliveries by id, queue, outbox by event.
  */

@@ -103,8 +103,8 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
  *   the whole table.
  * - `makes_retry`: the attempt is the manual retry of the queue's row, by its number or, where another attempt was
  *   recorded under that number meanwhile, by its lease.
- * - `owes_retry`: a manual retry that was accepted after the lease of this attempt had ended has taken over the row of
- *   the queue. It is still to be made, so the row stays.
+ * - `owes_retry`: a manual retry that was accepted meanwhile has taken over the row of the queue, since the lease of
+ *   this attempt or its delivery had ended. It is still to be made, so the row stays.
  * - Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set
  *   back to a time at which it slept. Its workflow or the watchdog queues it.
  *
@@ -232,8 +232,8 @@ export class Recorder {
   }
 
   /**
-   * From 10 s after this call on, a row is given up when Postgres is unreachable, so that the attempts that end
-   * meanwhile hold up no process either. Until then the dispatcher waits for the records of its attempts.
+   * From 10 s after this call on, a record that fails is given up at once, so that the process can end. Until then the
+   * dispatcher waits for the records of its attempts.
    */
   stop(): void {
     this.#giveUpAt = performance.now() + GIVE_UP_AFTER;

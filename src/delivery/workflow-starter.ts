@@ -25,7 +25,7 @@ import type { Waiting } from './waiting.js';
 
 /** The outbox is read this often, ms. */
 const POLL = 1_000;
-/** Starts in progress at once. A start costs two cores 15 to 35 ms. */
+/** Starts in progress at once. A start costs two cores 16 to 35 ms. */
 export const CONCURRENCY = 16;
 const BATCH = 32;
 /**
@@ -38,8 +38,8 @@ const REST = 250;
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
 /**
- * A delivered event waits this long for the first attempt of a sibling delivery, s. What the record of it tells ends
- * the wait.
+ * A delivered event waits this long for the first attempt of a sibling delivery, s. The record of that attempt
+ * clears the row's lease, which ends the wait.
  */
 const SIBLING = 20;
 

@@ -55,6 +55,16 @@ test('lines of prose have at most 120 columns; tables, code and URLs may have mo
   expect(wide).toEqual([]);
 });
 
+test('the ideas of the core are at most 25, a line each, and name every file of src/delivery', () => {
+  const [, section = ''] = /^## The ideas of the core\n(.*?)^## /ms.exec(read('docs/architecture.md')) ?? [];
+  const entries = section.match(/^\d+\. .*$/gm) ?? [];
+  expect(entries.length).toBeLessThanOrEqual(25);
+  for (const entry of entries) expect(entry).toMatch(/^\d+\. \*\*.+\*\* \(.+\): .+\.$/);
+  const files = readdirSync(join(root, 'src/delivery'), { recursive: true, encoding: 'utf8' });
+  const unnamed = files.filter((file) => file.endsWith('.ts') && !section.includes(`\`${file}\``));
+  expect(unnamed).toEqual([]);
+});
+
 test('JSON in the documents is JSON, and shell code is valid', () => {
   for (const document of documents) {
     for (const [, language = '', code = ''] of read(document).matchAll(/^ *```(json|sh)\n(.*?)^ *```/gms)) {
