@@ -187,10 +187,15 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, baseUrl:
   );
 }
 
-/** Turns the system's error about a port, such as EADDRINUSE, into a ConfigError that names the setting. */
+/** Errors of the address, not of the port: it is of no interface of the machine, or a name that does not resolve. */
+const OF_ADDRESS = /^(EADDRNOTAVAIL|EINVAL|ENOTFOUND|EAI_\w+)$/;
+
+/** Turns the system's error about a port or an address into a ConfigError that names the setting. */
 export function toConfigError(setting: 'PORT' | 'METRICS_PORT') {
   return (error: NodeJS.ErrnoException): never => {
-    throw error.syscall === undefined ? error : new ConfigError([`${setting}: ${error.message}`]);
+    throw error.syscall === undefined
+      ? error
+      : new ConfigError([`${OF_ADDRESS.test(error.code ?? '') ? 'HOST' : setting}: ${error.message}`]);
   };
 }
 

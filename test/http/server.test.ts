@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Koa from 'koa';
 import type { State } from '../../src/http/context.js';
 import { requestId } from '../../src/http/middleware.js';
-import { CONNECTION_LIMITS, type Listening, listen } from '../../src/http/server.js';
+import { CONNECTION_LIMITS, type Listening, listen, toConfigError } from '../../src/http/server.js';
 import { PROBLEMS } from '../../src/platform/refusal.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -95,8 +95,11 @@ describe('close', () => {
   });
 });
 
-it('names the port in use, in an error of its own type', async () => {
-  await expect(listen(new Koa(), { ...config, port: server.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+it('names the setting that is wrong if it cannot listen', async () => {
+  const faultOf = (wanted: object) => listen(new Koa(), { ...config, ...wanted }).catch(toConfigError('PORT'));
+  await expect(faultOf({ port: server.port })).rejects.toThrow(/^PORT: .*EADDRINUSE/);
+  await expect(faultOf({ host: '203.0.113.1' })).rejects.toThrow(/^HOST: .*EADDRNOTAVAIL/);
+  await expect(faultOf({ host: 'name.invalid' })).rejects.toThrow(/^HOST: .*(ENOTFOUND|EAI_AGAIN) name.invalid/);
 });
 
 describe('a request that never reaches the application', () => {
