@@ -139,13 +139,14 @@ export class Job {
  * An endpoint, quiet while this process expects nothing more of it in the queue:
  *
  * from       by                                                               to
- * any        commit, notification, scan, full lease, lease returned           more: the queue may have attempts of it
- * more       room for half of its share: the loop leases                      quiet, or more again
+ * any        notification, scan, full or failed lease, attempt left or        more: the queue may have attempts of it
+ *            returned
+ * more       room for half of what it may have here: the loop leases          quiet, or more again
  * any        all its slots belong to other workers                            not ours: they are told of its attempts
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
- * any        a fault of this process before the response                      paused: nothing is leased of it
+ * any        a fault of this process before the response                      paused: nothing of it is leased
  * paused     3 s, or an attempt has its response or failure                   more
- * any        an attempt is dropped                                            dropping: nothing is leased of it
+ * any        an attempt is dropped                                            dropping: the loop leases nothing of it
  * dropping   the row is deleted                                               quiet, or more
  */
 export class Dispatcher implements Handover {
@@ -162,7 +163,7 @@ export class Dispatcher implements Handover {
   #asked = 0;
   readonly #drops: Batcher<Job, undefined>;
   readonly #returns: Batcher<Job, undefined>;
-  /** Endpoints with attempts that are being dropped: until then this process leases no more of theirs. */
+  /** Endpoints with attempts that are being dropped: until then the loop leases no more of theirs. */
   readonly #dropping = new Set<string>();
   readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
