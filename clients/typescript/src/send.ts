@@ -38,8 +38,9 @@ export async function send(
   { method, url, title, headers, json, repeatable }: HttpRequest,
   { deadline, signal }: { deadline: number; signal?: AbortSignal | undefined },
 ): Promise<HttpResponse> {
+  const limit = Math.min(TRY_LIMIT, deadline - performance.now());
   try {
-    return await withTimeLimit(Math.min(TRY_LIMIT, deadline - performance.now()), signal, async (limited) => {
+    return await withTimeLimit(limit, signal, async (limited) => {
       const response = await fetch(url, {
         method,
         headers: {
@@ -60,9 +61,11 @@ export async function send(
     signal?.throwIfAborted();
     const { code, detail, wasSent = true } = describe(error);
     // The original error is not kept as `cause`: it may contain headers.
+    // The time limit of the call may end a moment before its deadline: timers count whole milliseconds.
+    const mayRepeat = code === 'connection_failed' || (code === 'timeout' && limit === TRY_LIMIT);
     throw new Failure(
       new TransferServiceError(`${title}: ${detail}`, { code }),
-      repeatable && (code === 'connection_failed' || code === 'timeout') ? 0 : undefined,
+      repeatable && mayRepeat ? 0 : undefined,
       { outcomeUnknown: wasSent },
     );
   }

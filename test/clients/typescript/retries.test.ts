@@ -237,6 +237,15 @@ describe('time limits', () => {
     expect(stub.requests.length).toBeLessThanOrEqual(1);
   });
 
+  // Timers count whole milliseconds: the limit of a call ended a fraction early, and the call sent another request.
+  test('a call sends nothing more after its time limit, although its deadline by the clock is still ahead', async () => {
+    stub.otherwise = () => 'silent';
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const call = stub.client().transfers.get('t-1', { timeoutMs: 200 });
+    await expect(call).rejects.toMatchObject({ code: 'timeout' });
+    expect(stub.requests.length).toBeLessThanOrEqual(1);
+  });
+
   test('a fetch that ignores its signal does not hold a call', async () => {
     const client = stub.client({ fetch: () => new Promise<never>(() => {}) });
     await expect(client.service.meta({ timeoutMs: 100 })).rejects.toMatchObject({ code: 'timeout' });
