@@ -98,12 +98,19 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
  * @param socket below the TLS of `connection`, or the same
  */
 function resetOnAbort(connection: Socket, socket: Socket): void {
+  let isAborted = false;
+  const destroySocket = socket.destroy.bind(socket);
+  socket.destroy = (error) => {
+    if (!isAborted || socket.destroyed) return destroySocket(error);
+    // `resetAndDestroy` calls `destroy` without the error. undici takes a connection that closes without one for the
+    // end of the response, and throws, since the request is aborted.
+    socket.destroy = () => destroySocket(error);
+    return socket.resetAndDestroy();
+  };
+  // TLS destroys the socket below in turn. If that were reset first, the connection would close before its error.
   const destroy = connection.destroy.bind(connection);
   connection.destroy = (error) => {
-    if (error instanceof errors.InformationalError && error.message === 'aborted' && !socket.destroyed) {
-      connection.destroy = destroy;
-      socket.resetAndDestroy();
-    }
+    isAborted ||= error instanceof errors.InformationalError && error.message === 'aborted';
     return destroy(error);
   };
 }

@@ -201,6 +201,24 @@ describe('ending an attempt', () => {
   });
 });
 
+// undici took the end of such a body for its completion, although the request was aborted: the process ended, or over
+// TLS (send-tls.test.ts) the sender never closed.
+test.each([
+  'HTTP/1.1 200 OK\r\n\r\n',
+  'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello',
+  'HTTP/1.0 500 Oh\r\n\r\nhello',
+])('regression: a body that lasts until the connection closes is cut after its time: %j', async (head) => {
+  const ended = Promise.withResolvers<NodeJS.ErrnoException | undefined>();
+  const { url } = await receiver((socket) => {
+    socket.on('error', ended.resolve).on('end', () => ended.resolve(undefined));
+    socket.write(head);
+  });
+  const { send, close } = sender({ bodyMs: 100 });
+  expect(await send(outgoing(url))).toMatchObject({ responseStatus: head.includes('200') ? 200 : 500 });
+  expect(await ended.promise).toMatchObject({ code: 'ECONNRESET' });
+  await close();
+});
+
 test('regression: the bytes of an attempt that timed out arrive no later, since its connection is reset', async () => {
   const ended = Promise.withResolvers<NodeJS.ErrnoException | undefined>();
   const { url } = await receiver((socket) => {

@@ -136,6 +136,13 @@ test('reset: a TLS receiver is called by http:', async () => {
   expect(await send(`http://receiver.test:${port}/`)).toMatchObject({ error: 'reset' });
 });
 
+test('regression: over TLS, too, a body that lasts until the connection closes is cut, and the sender closes', async () => {
+  const endless = await startRawReceiver('HTTP/1.1 200 OK\r\n\r\nhello', { tls: identity('receiver') });
+  cleanUps.push(endless.close);
+  const sent = send(`https://receiver.test:${endless.port}/`, { caCertificates: issuer, limits: { bodyMs: 100 } });
+  expect(await sent).toMatchObject({ error: null, responseBody: 'hello' });
+});
+
 test('regression: over TLS, too, an attempt that timed out resets its connection', async () => {
   const ended = Promise.withResolvers<NodeJS.ErrnoException | undefined>();
   const silent = await startRawReceiver(() => {}, {
