@@ -106,7 +106,7 @@ export function send(ctx: Context, { status, headers, text }: HttpResponse): voi
 export function staticDocument(
   type: string,
   content: string | Buffer,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
 ): AppMiddleware {
   const bytes = Buffer.from(content);
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;

@@ -398,7 +398,7 @@ test('clients set-limits sets what is given, and default restores the value of t
   });
   expect(await runCommand(['clients', 'set-limits', id, '--rate', '0'], env)).toMatchObject({ code: 2 });
   expect(await runCommand(['clients', 'set-limits', id], env)).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: /give --rate or --endpoints/,
   });
 });

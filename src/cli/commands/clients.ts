@@ -121,9 +121,9 @@ const allow = onDatabase(async ({ database, actor }, id: string, networks: strin
   json: shown(await auth.changeClient(database, actor, id, { networks })),
 }));
 
-const setLimits = onDatabase(async ({ database, actor }, id: string, options: LimitOptions) => {
+const setLimits = onDatabase(async ({ database, actor }, id: string, options: LimitOptions, command: Command) => {
   const { rate, endpoints } = options;
-  if (rate === undefined && endpoints === undefined) throw new Error('give --rate or --endpoints');
+  if (rate === undefined && endpoints === undefined) command.error('error: give --rate or --endpoints');
   const limits = { rateLimit: rate && limitOf(rate), maxEndpoints: endpoints && limitOf(endpoints) };
   return { json: shown(await auth.changeClient(database, actor, id, limits)) };
 });

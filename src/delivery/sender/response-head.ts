@@ -36,6 +36,9 @@ export function lengthOfHead(text: string): number | undefined {
 /** A field of RFC 9110, section 5. Its value may have blanks around it. */
 const FIELD = /^([!#$%&'*+.^_`|~0-9a-z-]+):([\t -~\x80-\xff]*)$/i;
 
+/** Control characters, but for those at the end of a line. */
+const CONTROL = /[^\t\n\r -~\x80-\xff]|\r(?!\n)/g;
+
 /** What makes a line no field. The first that matches names it. */
 const LINE_FAULTS: readonly [name: string, pattern: RegExp][] = [
   ['a folded line', /^[\t ]/],
@@ -83,13 +86,16 @@ function parse(text: string): Head {
 }
 
 /**
- * Writes a faulty head anew, so that an HTTP parser accepts it: with the kept headers that can be read, and with the
- * length of the body, if the head says it without contradiction. The connection ends after this response.
+ * Writes a faulty head anew, so that an HTTP parser accepts it: with the kept headers that can be read without their
+ * control characters, and with the length of the body, if the head says it without contradiction. The connection ends
+ * after this response.
  * @param arrived bytes of the body that came with the head, which end a body of unknown length
  */
 export function rewriteHead(text: string, arrived: number): string {
-  const { valuesOf } = parse(text.replace(/\r?\n[\t ]+/g, ' '));
-  const kept = KEPT_HEADERS.flatMap((name) => valuesOf(name).map((value) => `${name}: ${value}`));
+  const unfolded = text.replace(/\r?\n[\t ]+/g, ' ');
+  const { valuesOf } = parse(unfolded);
+  const readable = parse(unfolded.replace(CONTROL, ''));
+  const kept = KEPT_HEADERS.flatMap((name) => readable.valuesOf(name).map((value) => `${name}: ${value}`));
   return [`HTTP/1.1 ${statusOf(text)}`, ...kept, framingOf(valuesOf, arrived), 'connection: close', '', ''].join(
     '\r\n',
   );

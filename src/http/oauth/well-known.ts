@@ -3,6 +3,7 @@ import type { Authority } from '../../auth/authority.js';
 import { SCOPES } from '../../auth/caller.js';
 import { SIGNING_ALGORITHM } from '../../auth/signing-keys.js';
 import type { AppMiddleware, State } from '../context.js';
+import { staticDocument } from '../response.js';
 
 /**
  * The paths at which a request to `path` below AUTH_URL may arrive: the path itself, where a proxy strips AUTH_URL's
@@ -19,7 +20,6 @@ function issuerPath(authUrl: string): string {
 
 /** In seconds; shorter than the time between the creation of a signing key and its first signature. */
 const KEYS_MAX_AGE = 5;
-const METADATA_MAX_AGE = 300;
 
 /** The public keys (RFC 7517) and the authorization server's metadata (RFC 8414, OpenID Connect Discovery). */
 export function addWellKnown(
@@ -34,10 +34,7 @@ export function addWellKnown(
     ctx.body = keys;
   });
   const serve = (paths: string[], metadata: object) =>
-    router.get(paths, limit, (ctx) => {
-      ctx.set('Cache-Control', `public, max-age=${METADATA_MAX_AGE}`);
-      ctx.body = metadata;
-    });
+    router.get(paths, limit, staticDocument('application/json', JSON.stringify(metadata)));
   const oauth = '/.well-known/oauth-authorization-server';
   // RFC 8414 §3.1 puts the well-known part before the issuer's path, OpenID after it.
   serve([...new Set([`${oauth}${issuerPath(issuer)}`, ...authPaths(issuer, oauth)])], metadataOf(issuer));

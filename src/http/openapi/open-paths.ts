@@ -51,8 +51,8 @@ const authorizationServerView = z
 /** The paths that need no token: health, metadata, this documentation, and the token endpoint with its discovery. */
 export function openPaths(authUrl: string): Paths {
   const shared = { tags: ['Tokens'], servers: [{ url: authUrl, description: 'The host of the token endpoint' }] };
-  const discovery = (operationId: string, summary: string, schema: z.ZodType) =>
-    get(operationId, summary, jsonContent(schema), DOCUMENT, shared);
+  const discovery = (operationId: string, summary: string, schema: z.ZodType, others: Json = DOCUMENT) =>
+    get(operationId, summary, jsonContent(schema), others, shared);
   return {
     '/healthz': get('getHealth', 'Check that the process is alive', jsonContent(healthView)),
     '/readyz': get('getReadiness', 'Check that the process can serve requests', jsonContent(readyView), {
@@ -98,7 +98,12 @@ export function openPaths(authUrl: string): Paths {
         },
       },
     },
-    '/.well-known/jwks.json': discovery('getJwks', 'The public keys that verify access tokens (RFC 7517)', jwkSetView),
+    '/.well-known/jwks.json': discovery(
+      'getJwks',
+      'The public keys that verify access tokens (RFC 7517)',
+      jwkSetView,
+      LIMITED,
+    ),
     '/.well-known/oauth-authorization-server': discovery(
       'getAuthorizationServer',
       'Authorization server metadata (RFC 8414)',
@@ -115,10 +120,11 @@ export function openPaths(authUrl: string): Paths {
 const HTML = { content: { 'text/html': { schema: { type: 'string' } } } };
 const ANY_JSON = { content: { 'application/json': { schema: { type: 'object' } } } };
 
-/** The further responses of documents, which are limited by address. */
+/** The further responses of what is limited by address, and of documents. */
+const LIMITED = problemResponses(['rate_limited']);
 const DOCUMENT = {
   '304': { description: 'The document is unchanged: its ETag is the one in `If-None-Match`.' },
-  ...problemResponses(['rate_limited']),
+  ...LIMITED,
 };
 
 function get(operationId: string, summary: string, content: Json, others: Json = {}, at: Json = { tags: ['Health'] }) {

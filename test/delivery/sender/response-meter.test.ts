@@ -289,6 +289,15 @@ describe('a connection', () => {
       await isClosed(sockets[0]);
     });
 
+    test('kept headers lose their control characters, and no byte above ASCII', async () => {
+      const fields = 'Server: a\x01b\r\nDate: d\x7f\r\nVia: x\ty\rz\r\nX-Request-Id: Zoë\r\nContent-Length: 2\r\n';
+      const { url } = await receiver((socket) => socket.write(`${head('200 OK', fields)}ok`, 'latin1'));
+      expect(await send(newSender(), url)).toMatchObject({
+        ...{ error: null, responseBody: 'ok' },
+        responseHeaders: { server: 'ab', date: 'd', via: 'xyz', 'x-request-id': expect.stringMatching(/^Zo/) },
+      });
+    });
+
     test.each([
       ['500 Oh', 'status'],
       ['410 Gone', 'status'],

@@ -27,7 +27,7 @@ async function untilRefused(path: string, address: (index: number) => string): P
   return undefined;
 }
 
-it.each(['/openapi.json', '/docs', '/docs/guide', '/docs/explorer.js'])(
+it.each(['/openapi.json', '/docs', '/docs/guide', '/docs/explorer.js', '/.well-known/openid-configuration'])(
   'responds with 304 to the ETag of %s',
   async (path) => {
     const first = await api.call('GET', path, anybody());
