@@ -16,6 +16,7 @@ const FAILURES: readonly (readonly [Behaviour, number])[] = [
   ['reset', 20],
   ['garbage', 15],
   ['cut', 15],
+  ['endless', 10],
   // Each hang takes the service's full time limit of 15 s.
   ['hang', HANGS],
 ];

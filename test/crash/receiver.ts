@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How a receiver handles a request; a number is the status of the response. */
-export type Behaviour = number | 'hang' | 'reset' | 'garbage' | 'cut' | { slowly: number };
+/** How a receiver handles a request; a number is the status of the response. `endless`: a body that does not end. */
+export type Behaviour = number | 'hang' | 'reset' | 'garbage' | 'cut' | 'endless' | { slowly: number };
 
 /** A request that the receiver got. The check of its signature shares no code with the service. */
 export interface Arrival {
@@ -77,7 +77,10 @@ async function answer(response: ServerResponse, behaviour: Behaviour): Promise<n
   if (behaviour === 'reset') socket?.resetAndDestroy();
   else if (behaviour === 'garbage') socket?.end('SSH-2.0-OpenSSH_9.6\r\n\r\n');
   else if (behaviour === 'cut') socket?.end('HTTP/1.1 2');
-  else {
+  else if (behaviour === 'endless') {
+    socket?.write('HTTP/1.1 500 Oh\r\n\r\nhello');
+    return 500;
+  } else {
     if (typeof behaviour === 'object') await sleep(behaviour.slowly);
     // The sender died during the response, so the response counts as none.
     if (response.destroyed) return null;
