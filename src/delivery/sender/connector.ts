@@ -62,7 +62,7 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
       throw new ConnectFailure('blocked_address');
     }
     const connection = secure ? await shakeHands(socket, target, deadline) : socket;
-    limitResponses(connection);
+    limitResponses(connection, socket);
     resetOnAbort(connection, socket);
     await staysSilent(connection);
     return connection;

@@ -106,10 +106,29 @@ function passed(text: string, failure: string | false): Passed {
 }
 
 /**
- * TLS 1.3 session tickets of a connection; servers send one or two. Tickets arrive outside of the response, and cost
- * more CPU than its bytes.
+ * Limit of the bytes that TLS adds to those of the responses, which it may double: records that are small, and those
+ * that change keys, renegotiate or bring session tickets. The latter cost much CPU, and reach no code here.
  */
-const MAX_SESSION_TICKETS = 16;
+const MAX_TLS_BYTES = 256 * 1024;
+/** The limit is looked at this often, ms. */
+const INTERVAL = 50;
+
+/** Run at each interval, one for each open TLS connection. */
+const checks = new Set<() => void>();
+let timer: NodeJS.Timeout | undefined;
+
+function checkWhileOpen(socket: Socket, check: () => void): void {
+  checks.add(check);
+  timer ??= setInterval(() => {
+    for (const each of checks) each();
+  }, INTERVAL).unref();
+  socket.once('close', () => {
+    checks.delete(check);
+    if (checks.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  });
+}
 
 /**
  * Limits the bytes that this process reads for one response, on the connection itself. undici counts the names and
@@ -118,8 +137,9 @@ const MAX_SESSION_TICKETS = 16;
  * a limit is destroyed, so that it is never used again.
  *
  * undici takes bytes from a socket only by `read()`, so this function replaces the socket's `read()`.
+ * @param below the TCP socket below the TLS of `socket`, or the same
  */
-export function limitResponses(socket: Socket): void {
+export function limitResponses(socket: Socket, below: Socket): void {
   const meter = new ResponseMeter();
   const read = socket.read.bind(socket);
   let requestBytes = 0;
@@ -130,16 +150,20 @@ export function limitResponses(socket: Socket): void {
     return null;
   }
 
-  let tickets = 0;
-  socket.on('session', () => {
-    if (++tickets > MAX_SESSION_TICKETS)
-      end(new ProtocolFailure('The receiver sends TLS session tickets without end.'));
-  });
+  let clear = 0;
+  const begun = below.bytesRead;
+  if (below !== socket) {
+    checkWhileOpen(socket, () => {
+      if (below.bytesRead - begun > MAX_TLS_BYTES + 2 * clear)
+        end(new ProtocolFailure('The receiver sends TLS records without content.'));
+    });
+  }
 
   socket.read = (size?: number): Buffer | null => {
     if (failure) return end(failure);
     const chunk: Buffer | null = read(size);
     if (chunk === null) return null;
+    clear += chunk.length;
     // A request is written completely before its response is read, so that newly written bytes mean a new request.
     if (socket.bytesWritten !== requestBytes) {
       requestBytes = socket.bytesWritten;

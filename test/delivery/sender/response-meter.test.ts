@@ -1,14 +1,13 @@
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import tlsModule, { type TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
-import { ProtocolFailure } from '../../../src/delivery/sender/attempt-error.js';
 import {
-  limitResponses,
   MAX_BODY_BYTES,
   MAX_HEAD_BYTES,
   MAX_INFORMATIONAL,
@@ -428,15 +427,28 @@ describe('a connection', () => {
     });
   });
 
-  test('a TLS connection with a flood of session tickets is cut off', async () => {
-    // A plain socket stands for a TLS socket, because Node's own server sends only two tickets.
-    const socket = new Socket();
-    const failed = once(socket, 'error');
-    limitResponses(socket);
-    for (let i = 0; i < 16; i++) socket.emit('session', Buffer.alloc(0));
-    expect(socket.destroyed).toBe(false);
-    socket.emit('session', Buffer.alloc(0));
-    expect(socket.destroyed).toBe(true);
-    expect(await failed).toEqual([expect.any(ProtocolFailure)]);
+  // Neither handshakes nor changes of keys on an open connection reach the code that counts the bytes of a response.
+  test('regression: a TLS connection that renegotiates without end is cut off', async () => {
+    const limit = tlsModule.CLIENT_RENEG_LIMIT;
+    Object.assign(tlsModule, { CLIENT_RENEG_LIMIT: Number.POSITIVE_INFINITY });
+    cleanUps.push(async () => void Object.assign(tlsModule, { CLIENT_RENEG_LIMIT: limit }));
+    const renegotiate = (socket: Socket) =>
+      socket.destroyed || (socket as TLSSocket).renegotiate({}, () => setImmediate(renegotiate, socket));
+    const { url, close } = await startRawReceiver(renegotiate, { tls: { ...tls, maxVersion: 'TLSv1.2' } });
+    cleanUps.push(close);
+    expect(await send(newSender(), url)).toMatchObject({
+      error: 'protocol',
+      detail: 'The receiver sends TLS records without content.',
+    });
+  });
+
+  test('a response in TLS records of a few bytes each is read', async () => {
+    const body = 'x'.repeat(4_000);
+    const { url } = await receiver((socket) => {
+      const parts = [...`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`];
+      const next = () => parts.length > 0 && socket.write(parts.shift() as string, next);
+      next();
+    }, true);
+    expect(await send(newSender(), url)).toMatchObject({ error: null, responseBody: body });
   });
 });
