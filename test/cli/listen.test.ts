@@ -91,6 +91,14 @@ test.each([
   expect(await next()).toContain('e-1');
 });
 
+test('regression: data of thousands of levels ended listen --json', async () => {
+  const { url, next } = await listen('--json');
+  const data = '['.repeat(32_000) + ']'.repeat(32_000);
+  expect((await fetch(url, { method: 'POST', body: `{"data":${data}}` })).status).toBe(401);
+  expect(JSON.parse(await next())).toMatchObject({ id: null, data: null, verified: false });
+  expect(await deliver(url)).toBe(204);
+});
+
 test('a shell that reads its script from a pipe lost it when listen ran in the background', async () => {
   const shell = spawn('bash', { stdio: 'pipe' });
   const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();

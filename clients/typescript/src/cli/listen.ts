@@ -33,8 +33,6 @@ export const listen: Command = {
 
 /** Requests are untrusted before their signature is checked: longer texts are cut. In characters. */
 const LONGEST_SHOWN = 200;
-/** Larger `data` is omitted; in characters of JSON. The `data` of an event has about 80. */
-const LONGEST_DATA = 4_096;
 
 const cut = (text: string | null) => text?.slice(0, LONGEST_SHOWN) ?? null;
 
@@ -43,7 +41,7 @@ function present(arrival: Arrival) {
     received_at: arrival.at.toISOString(),
     id: cut(arrival.eventId),
     type: cut(arrival.type),
-    data: JSON.stringify(arrival.data).length <= LONGEST_DATA ? arrival.data : null,
+    data: arrival.data,
     verified: arrival.verified,
     signature: arrival.signature,
     header: cut(arrival.header),

@@ -10,6 +10,7 @@ export interface Arrival {
   /** From the body; null if the body is not an event. */
   eventId: string | null;
   type: string | null;
+  /** Null also if it is larger than 4,096 characters of JSON. The `data` of an event has about 80. */
   data: unknown;
   /** The `Service-Signature` header. */
   header: string | null;
@@ -83,14 +84,17 @@ function judge(request: IncomingMessage, body: Uint8Array, secret: Uint8Array | 
   }
 }
 
+const LONGEST_DATA = 4_096;
+
 function readEvent(body: Uint8Array): Pick<Arrival, 'eventId' | 'type' | 'data'> {
   try {
     const event: unknown = JSON.parse(Buffer.from(body).toString());
-    const { id, type, data } = event as { id?: unknown; type?: unknown; data?: unknown };
+    const { id, type, data = null } = event as { id?: unknown; type?: unknown; data?: unknown };
     return {
       eventId: typeof id === 'string' ? id : null,
       type: typeof type === 'string' ? type : null,
-      data: data ?? null,
+      // Throws at thousands of levels: that is no event.
+      data: JSON.stringify(data).length <= LONGEST_DATA ? data : null,
     };
   } catch {
     return { eventId: null, type: null, data: null };
