@@ -74,6 +74,12 @@ export async function listen<State, Ctx>(
       refuse(response, 400, 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).', config.baseUrl);
       return;
     }
+    const target = targetOf(request.url ?? '');
+    if (target === undefined) {
+      refuse(response, 400, 'The request target is no path and no http: URL (RFC 9112, section 3.2).', config.baseUrl);
+      return;
+    }
+    request.url = target;
     endStalledResponse(response, limits.responseTaken);
     void handle(request, response);
   };
@@ -159,7 +165,7 @@ function refuse(response: ServerResponse, status: number, detail: string, baseUr
 
 /** @param request undefined where the head of the request could not be read */
 function problemOf(status: number, detail: string, baseUrl: string, requestId: string, request?: IncomingMessage) {
-  const where = { baseUrl, requestId, path: request?.url?.split('?', 1)[0] };
+  const where = { baseUrl, requestId, path: /^\/[^?]*/.exec(request?.url ?? '')?.[0] };
   return problemResponse(new Refusal('malformed_request', detail), where, { status });
 }
 
@@ -185,6 +191,13 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, baseUrl:
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
   );
+}
+
+/** The path and query of a request target, which may be a whole URL; undefined: neither, which Koa could not read. */
+function targetOf(target: string): string | undefined {
+  if (target.startsWith('/') || target === '*') return target;
+  const url = /^https?:/i.test(target) ? URL.parse(target) : null;
+  return url ? url.pathname + url.search : undefined;
 }
 
 /** Errors of the address, not of the port: it is of no interface of the machine, or a name that does not resolve. */

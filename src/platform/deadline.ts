@@ -12,7 +12,7 @@ export function within<T>(
   error: () => Error = () => new Error(`no result within ${limit} ms`),
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => setImmediate(() => reject(error())), limit);
+    const timer = setTimeout(() => setImmediate(() => reject(error())), Math.max(limit, 0));
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

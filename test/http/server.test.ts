@@ -126,6 +126,10 @@ describe('a request that never reaches the application', () => {
     ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431, undefined],
     ['two Host headers', 'GET /a%zz?b=c HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, '/a%25zz'],
     ['no Host header', 'GET /a HTTP/1.1\r\n\r\n', 400, '/a'],
+    // Koa could not read these: they got 500 in plain text, and counted as in flight for ever.
+    ['a target that is no URL', 'GET http://[::1 HTTP/1.1\r\nHost: x\r\n\r\n', 400, undefined],
+    ['a target without a host', 'GET http:// HTTP/1.1\r\nHost: x\r\n\r\n', 400, undefined],
+    ['a target of another scheme', 'GET ftp://x/a HTTP/1.1\r\nHost: x\r\n\r\n', 400, undefined],
     ['an unknown expectation', 'GET /a HTTP/1.1\r\nHost: x\r\nExpect: pony\r\n\r\n', 417, '/a'],
   ])('gets a problem with a request id: %s', async (_, text, status, instance) => {
     const problem = await problemOf(text);
@@ -145,6 +149,17 @@ describe('a request that never reaches the application', () => {
     const problem = await problemOf(`GET / HTTP/1.1\r\nX-Request-Id: ${id}\r\n\r\n`);
     expect(problem.request_id).toBe(id);
   });
+});
+
+it('reads the path and query of a target that is a whole URL', async () => {
+  const app = new Koa<State>();
+  app.use((ctx) => {
+    ctx.body = ctx.url;
+  });
+  const reading = await listen(app, config);
+  const answer = await exchange('GET http://a.test/b?c=d HTTP/1.1\r\nHost: a.test\r\n\r\n', reading.port);
+  expect(answer).toMatch(/\r\n\r\n\/b\?c=d$/);
+  await reading.close();
 });
 
 it('gives a request with an unreadable body the id that the application uses for it', async () => {
