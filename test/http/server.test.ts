@@ -157,7 +157,10 @@ it('reads the path and query of a target that is a whole URL', async () => {
     ctx.body = ctx.url;
   });
   const reading = await listen(app, config);
-  const answer = await exchange('GET http://a.test/b?c=d HTTP/1.1\r\nHost: a.test\r\n\r\n', reading.port);
+  const answer = await exchange(
+    'GET http://a.test/b?c=d HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n',
+    reading.port,
+  );
   expect(answer).toMatch(/\r\n\r\n\/b\?c=d$/);
   await reading.close();
 });
