@@ -107,7 +107,7 @@ function resetOnAbort(connection: Socket, socket: Socket): void {
     socket.destroy = () => destroySocket(error);
     return socket.resetAndDestroy();
   };
-  // TLS destroys the socket below in turn. If that were reset first, the connection would close before its error.
+  // TLS itself destroys the socket below. A reset before that would close the connection before it emits its error.
   const destroy = connection.destroy.bind(connection);
   connection.destroy = (error) => {
     isAborted ||= error instanceof errors.InformationalError && error.message === 'aborted';

@@ -106,29 +106,18 @@ function passed(text: string, failure: string | false): Passed {
 }
 
 /**
- * Limit of the bytes that TLS adds to those of the responses, which it may double: records that are small, and those
- * that change keys, renegotiate or bring session tickets. The latter cost much CPU, and reach no code here.
+ * TLS 1.3 session tickets of a connection; servers send one or two. Tickets arrive outside of the response, and cost
+ * more CPU than its bytes.
+ */
+const MAX_SESSION_TICKETS = 16;
+
+/**
+ * Limit of the bytes that TLS adds to those of the responses, which it may double. Renegotiations and changes of keys
+ * cost much CPU, and no event reports them.
  */
 const MAX_TLS_BYTES = 256 * 1024;
-/** The limit is looked at this often, ms. */
+/** How often that limit is checked, ms. */
 const INTERVAL = 50;
-
-/** Run at each interval, one for each open TLS connection. */
-const checks = new Set<() => void>();
-let timer: NodeJS.Timeout | undefined;
-
-function checkWhileOpen(socket: Socket, check: () => void): void {
-  checks.add(check);
-  timer ??= setInterval(() => {
-    for (const each of checks) each();
-  }, INTERVAL).unref();
-  socket.once('close', () => {
-    checks.delete(check);
-    if (checks.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  });
-}
 
 /**
  * Limits the bytes that this process reads for one response, on the connection itself. undici counts the names and
@@ -150,13 +139,20 @@ export function limitResponses(socket: Socket, below: Socket): void {
     return null;
   }
 
+  let tickets = 0;
+  socket.on('session', () => {
+    if (++tickets > MAX_SESSION_TICKETS)
+      end(new ProtocolFailure('The receiver sends TLS session tickets without end.'));
+  });
+
   let clear = 0;
   const begun = below.bytesRead;
   if (below !== socket) {
-    checkWhileOpen(socket, () => {
+    const timer = setInterval(() => {
       if (below.bytesRead - begun > MAX_TLS_BYTES + 2 * clear)
         end(new ProtocolFailure('The receiver sends TLS records without content.'));
-    });
+    }, INTERVAL).unref();
+    socket.once('close', () => clearInterval(timer));
   }
 
   socket.read = (size?: number): Buffer | null => {

@@ -1,13 +1,15 @@
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import tlsModule, { type TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
+import { ProtocolFailure } from '../../../src/delivery/sender/attempt-error.js';
 import {
+  limitResponses,
   MAX_BODY_BYTES,
   MAX_HEAD_BYTES,
   MAX_INFORMATIONAL,
@@ -288,12 +290,12 @@ describe('a connection', () => {
       await isClosed(sockets[0]);
     });
 
-    test('kept headers lose their control characters, and no byte above ASCII', async () => {
+    test('a kept header loses its control characters and nothing else', async () => {
       const fields = 'Server: a\x01b\r\nDate: d\x7f\r\nVia: x\ty\rz\r\nX-Request-Id: Zoë\r\nContent-Length: 2\r\n';
       const { url } = await receiver((socket) => socket.write(`${head('200 OK', fields)}ok`, 'latin1'));
       expect(await send(newSender(), url)).toMatchObject({
         ...{ error: null, responseBody: 'ok' },
-        responseHeaders: { server: 'ab', date: 'd', via: 'xyz', 'x-request-id': expect.stringMatching(/^Zo/) },
+        responseHeaders: { server: 'ab', date: 'd', via: 'xyz', 'x-request-id': 'Zoë' },
       });
     });
 
@@ -425,6 +427,18 @@ describe('a connection', () => {
       }
       expect([requests.length, connections()]).toEqual([3, 3]);
     });
+  });
+
+  test('a TLS connection with a flood of session tickets is cut off', async () => {
+    // A plain socket stands for a TLS socket, because Node's own server sends only two tickets.
+    const socket = new Socket();
+    const failed = once(socket, 'error');
+    limitResponses(socket, socket);
+    for (let i = 0; i < 16; i++) socket.emit('session', Buffer.alloc(0));
+    expect(socket.destroyed).toBe(false);
+    socket.emit('session', Buffer.alloc(0));
+    expect(socket.destroyed).toBe(true);
+    expect(await failed).toEqual([expect.any(ProtocolFailure)]);
   });
 
   // Neither handshakes nor changes of keys on an open connection reach the code that counts the bytes of a response.
