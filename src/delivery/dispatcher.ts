@@ -142,7 +142,7 @@ export class Job {
  * any        notification, scan, full or failed lease, attempt left or        more: the queue may have attempts of it
  *            returned
  * more       room for half of what it may have here: the loop leases          quiet, or more again
- * any        all its slots belong to other workers                            not ours: they are told of its attempts
+ * any        all its slots belong to other workers                            not ours: they are notified
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
  * any        a fault of this process before the response                      paused: nothing of it is leased
  * paused     3 s, or an attempt has its response or failure                   more

@@ -126,7 +126,7 @@ describe('a request that never reaches the application', () => {
     ['headers of 100 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 431, undefined],
     ['two Host headers', 'GET /a%zz?b=c HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, '/a%25zz'],
     ['no Host header', 'GET /a HTTP/1.1\r\n\r\n', 400, '/a'],
-    // Koa could not read these: they got 500 in plain text, and counted as in flight for ever.
+    // Koa failed to parse these targets. The response was 500 in plain text, and the in-flight gauge never fell.
     ['a target that is no URL', 'GET http://[::1 HTTP/1.1\r\nHost: x\r\n\r\n', 400, undefined],
     ['a target without a host', 'GET http:// HTTP/1.1\r\nHost: x\r\n\r\n', 400, undefined],
     ['a target of another scheme', 'GET ftp://x/a HTTP/1.1\r\nHost: x\r\n\r\n', 400, undefined],

@@ -15,18 +15,17 @@ import { presentMeta } from '../schemas/meta.js';
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = once(() => openApiDocument(routes, config));
-  const json = (text: string, headers = {}) => staticDocument('application/json', text, headers);
-  const open = { 'Access-Control-Allow-Origin': '*' };
+  const json = (text: string) => staticDocument('application/json', text, { 'Access-Control-Allow-Origin': '*' });
   const page = (text: string, policy: string) =>
     staticDocument('text/html', text, { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
   const compressed = (type: string, name: string) =>
     staticDocument(type, explorerFile(name), { 'Content-Encoding': 'gzip' });
   const documents = {
-    '/meta': () => json(JSON.stringify(presentMeta(config)), open),
-    '/openapi.json': () => json(JSON.stringify(document()), open),
+    '/meta': () => json(JSON.stringify(presentMeta(config))),
+    '/openapi.json': () => json(JSON.stringify(document())),
     '/docs': () => page(explorerPage(document()), explorerPolicy(document(), config)),
     '/docs/guide': () => page(guidePage(), guidePolicy),
-    '/docs/signature-vectors.json': () => json(signatureVectors()),
+    '/docs/signature-vectors.json': () => staticDocument('application/json', signatureVectors()),
     '/docs/explorer.js': () => staticDocument('text/javascript', explorerScript(document(), config)),
     '/docs/swagger-ui.js': () => compressed('text/javascript', 'swagger-ui-bundle.js'),
     '/docs/swagger-ui.css': () => compressed('text/css', 'swagger-ui.css'),

@@ -166,8 +166,8 @@ function EndpointHead({ endpoint, health, here, visit, path }: EndpointRequest &
 type Named = Pick<Endpoint, 'webhookId' | 'description' | 'url'>;
 
 /**
- * The names of endpoints, by their ids: the description, or else the URL. Endpoints of one name are told apart by the
- * time of their registration, which their ids have.
+ * Names of endpoints by id: the description, or the URL if there is none. Endpoints with the same name also show when
+ * they were registered, which is part of the id.
  */
 export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string> {
   const nameOf = ({ description, url }: Named) => description || url;
