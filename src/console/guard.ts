@@ -17,7 +17,7 @@ export function servicesOf(shared: Shared) {
   return {
     ...shared,
     cookie: sessionCookie(baseUrl),
-    /** The origin of BASE_URL, which every form names in `Origin`. */
+    /** The origin of BASE_URL. */
     origin,
     /** The path of BASE_URL, which a proxy strips; empty if it has none. */
     prefix: pathname.replace(/\/$/, ''),
@@ -96,11 +96,15 @@ function countedFor({ clientId, signedInBy, rateLimit }: ConsoleSession): { key:
     : { key: clientId, perSecond: rateLimit };
 }
 
-/** A page of another origin can send a form too, with the cookie of an older browser: its `Origin` gives it away. */
+/**
+ * A page of another origin can send a form too, with the cookie of an older browser. `Sec-Fetch-Site`, which no page
+ * can set, exposes it. Browsers send it to https: and to localhost; elsewhere `Origin` decides. A proxy's
+ * `Referrer-Policy: no-referrer` makes the `Origin` of the console's own forms null.
+ */
 function isForeign(ctx: AppContext, origin: string): boolean {
   if (['GET', 'HEAD', 'OPTIONS'].includes(ctx.method)) return false;
-  const sent = ctx.req.headersDistinct.origin;
-  return sent?.length !== 1 || sent[0] !== origin;
+  const { 'sec-fetch-site': site, origin: sent } = ctx.req.headersDistinct;
+  return site ? site.join() !== 'same-origin' : sent?.join() !== origin;
 }
 
 function useOf(ctx: AppContext): SessionUse {

@@ -25,6 +25,10 @@ describe('the origin of a form', () => {
     ['empty', { Origin: '' }],
     ['of another port', { Origin: 'http://127.0.0.1:1' }],
     ['only in Referer', { Origin: 'https://evil.test', Referer: 'BASE_URL/console' }],
+    ['of another site, by fetch metadata', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['of a sibling host, by fetch metadata', { 'Sec-Fetch-Site': 'same-site' }],
+    ['of no page, by fetch metadata', { 'Sec-Fetch-Site': 'none' }],
+    ['with metadata of nobody', { 'Sec-Fetch-Site': '' }],
   ];
 
   test.each(wrong)('%s is rejected before anything else', async (_, headers) => {
@@ -44,6 +48,17 @@ describe('the origin of a form', () => {
     }
     expect((await session.get('/console')).status).toBe(200);
   });
+
+  test.each(['null', 'https://evil.test'])(
+    '%s does not matter where fetch metadata says same-origin',
+    async (Origin) => {
+      const own = { Origin, 'Sec-Fetch-Site': 'same-origin' };
+      const person = browser();
+      expect((await person.post('/console/sign-in', await auth.client(), own)).status).toBe(303);
+      expect((await person.post('/console/sign-out', {}, own)).status).toBe(303);
+      expect(person.cookie).toBeUndefined();
+    },
+  );
 
   test('missing is rejected', async () => {
     const { status } = await fetch(`${auth.api.url}/console/sign-in`, {
