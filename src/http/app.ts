@@ -15,7 +15,13 @@ import {
   traceRequest,
   unrouted,
 } from './middleware.js';
-import { addTokenEndpoint, type FailedAuthentications, failedAuthentications, tokenErrors } from './oauth/token.js';
+import {
+  addTokenEndpoint,
+  type FailedAuthentications,
+  failedAuthentications,
+  tokenCors,
+  tokenErrors,
+} from './oauth/token.js';
 import { addWellKnown } from './oauth/well-known.js';
 import { addHealth } from './operations.js';
 import { documentLimit, limitClients, type RateLimit, rateLimit } from './rate-limits.js';
@@ -58,6 +64,7 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   app.use(traceRequest);
   app.use(accessLog(log, metrics));
   app.use(problems({ baseUrl: config.baseUrl, log }));
+  app.use(tokenCors(authority));
   app.use(tokenErrors(authority.issuer, log));
   if (extension) app.use(extension.errors);
   // Whatever a request waits for, it then gets 503 and commits nothing. One that sends its body slowly gets 408 before.

@@ -28,6 +28,8 @@ export interface AuthApiOptions {
   env?: Record<string, string>;
   /** Path of AUTH_URL, such as `/auth`. */
   authPath?: string;
+  /** Host of AUTH_URL, where it has another origin than BASE_URL. */
+  authHost?: string;
   /** BASE_URL and AUTH_URL, if they differ from the address that the API listens on. */
   publicUrl?: string;
   dependencies?: Partial<AppDependencies>;
@@ -40,7 +42,8 @@ export async function startAuthApi(options: AuthApiOptions = {}): Promise<AuthAp
   const database = await createTestDatabase({ poolSize: 10 });
   const port = await freePort();
   const baseUrl = options.publicUrl ?? `http://127.0.0.1:${port}`;
-  const authUrl = `${baseUrl}${options.authPath ?? ''}`;
+  const authOrigin = options.authHost ? `http://${options.authHost}:${port}` : baseUrl;
+  const authUrl = `${authOrigin}${options.authPath ?? ''}`;
   const config = { authUrl, baseUrl, accessTokenLifetime: 3_600_000 };
   const authority = testAuthority(options.store?.(database) ?? database, { config });
   const env = { BASE_URL: baseUrl, AUTH_URL: authUrl, PORT: String(port), ...options.env };

@@ -142,6 +142,29 @@ export function tokenErrors(issuer: string, log: Log): AppMiddleware {
   };
 }
 
+/**
+ * Lets the explorer of `/docs` read the responses of the token endpoint, errors included, where AUTH_URL has another
+ * origin than BASE_URL. Swagger UI sends `X-Requested-With`.
+ */
+export function tokenCors({ issuer, audience }: Pick<Authority, 'issuer' | 'audience'>): AppMiddleware {
+  const paths = new Set(tokenPaths(issuer));
+  const { origin } = new URL(audience);
+  if (origin === new URL(issuer).origin) return (_ctx, next) => next();
+  return (ctx, next) => {
+    if (!paths.has(ctx.path)) return next();
+    ctx.vary('Origin');
+    if (ctx.get('Origin') !== origin) return next();
+    ctx.set('Access-Control-Allow-Origin', origin);
+    if (ctx.method === 'OPTIONS') {
+      ctx.set({
+        'Access-Control-Allow-Methods': 'POST',
+        'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Requested-With',
+      });
+    }
+    return next();
+  };
+}
+
 const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="transfer-service", charset="UTF-8"' };
 
 /** RFC 6749 §5.1 */

@@ -89,6 +89,21 @@ describeInBrowser('/docs in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('gets a token from another origin, that of AUTH_URL', async () => {
+    const apart = await startAuthApi({ authHost: 'auth.localhost' });
+    const own = [auth, credentials] as const;
+    [auth, credentials] = [apart, await apart.client()];
+    try {
+      const { page, complaints } = await visit();
+      expect((await authorize(page)).status()).toBe(200);
+      await page.locator('.auth-wrapper .authorize.locked').waitFor();
+      expect(complaints).toEqual([`request to ${apart.authUrl}/oauth/token`]);
+    } finally {
+      [auth, credentials] = own;
+      await apart.close();
+    }
+  });
+
   it('keeps no credential: a reload forgets them', async () => {
     const { page } = await visit();
     await authorize(page);

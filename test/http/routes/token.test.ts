@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { rotateSecret } from '../../../src/auth/clients.js';
 import { newId } from '../../../src/platform/ids.js';
-import { basic, type Credentials } from '../../support/auth-api.js';
+import { type AuthApi, basic, type Credentials, startAuthApi } from '../../support/auth-api.js';
 import type { Reply } from '../../support/documented.js';
 import { OPERATOR } from '../../support/factories.js';
 import { FORM, from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
@@ -188,6 +188,33 @@ it("grants an operator one of the operator's scopes alone, and its token opens w
     async (path) => (await auth.api.call('GET', path, { headers })).status,
   );
   expect(await Promise.all(statuses)).toEqual([200, 403]);
+});
+
+it("lets the pages of BASE_URL's origin alone read its responses, where AUTH_URL has another origin", async () => {
+  const apart = await startAuthApi({ authHost: 'auth.localhost' });
+  const asked = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'authorization' };
+  const allowed = async (at: AuthApi, method: string, path: string, Origin: string) => {
+    const { status, headers } = await at.api.call(method, path, { headers: { Origin, ...asked } });
+    const allow = ['origin', 'headers', 'methods'].map((name) => headers.get(`access-control-allow-${name}`));
+    return [status, ...allow, headers.get('access-control-allow-credentials')];
+  };
+  const { baseUrl } = apart;
+  expect(await allowed(apart, 'OPTIONS', '/oauth/token', baseUrl)).toEqual([
+    204,
+    baseUrl,
+    expect.stringContaining('Authorization'),
+    'POST',
+    null,
+  ]);
+  // An error too, so that the explorer shows it.
+  expect((await allowed(apart, 'POST', '/oauth/token', baseUrl)).slice(0, 2)).toEqual([400, baseUrl]);
+  const nobody = [null, null, null, null];
+  for (const path of ['/oauth/token', '/transfers', '/console/sign-in']) {
+    const foreign = path === '/oauth/token' ? 'https://evil.test' : baseUrl;
+    expect((await allowed(apart, 'OPTIONS', path, foreign)).slice(1)).toEqual(nobody);
+  }
+  expect((await allowed(auth, 'OPTIONS', '/oauth/token', auth.baseUrl)).slice(1)).toEqual(nobody);
+  await apart.close();
 });
 
 it('no text in any field causes a fault', async () => {
