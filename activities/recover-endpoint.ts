@@ -42,7 +42,7 @@ export function createRecoveryActivities(
       // A batch without a missing event, and a line without room, are no end.
       do {
         const part = { clientId, endpointId, since, until, after, limit, retryDelays };
-        const queued = await queueNext(database, recoveryId, isMissing, part);
+        const queued = await queueNext(database, recoveryId, phase, part);
         if (queued === undefined) {
           await endRecovery(database, recoveryId);
           return { recovered: 0, next: null };
@@ -63,5 +63,6 @@ export function createRecoveryActivities(
 /** @param reached `after` null: the phase has ended */
 function nextOf(reached: RecoveryPosition, includeMissing: boolean): RecoveryPosition | null {
   if (reached.after !== null) return reached;
+  if (reached.phase === 'pending') return { phase: 'ended', after: null };
   return reached.phase === 'ended' && includeMissing ? { phase: 'missing', after: null } : null;
 }

@@ -13,6 +13,10 @@ export interface RecoverEndpointInput {
   includeMissing: boolean;
   /** Events without a delivery, counted at the request. */
   missing: number;
+  /** Whether deliveries that sleep start again too. */
+  includePending: boolean;
+  /** Deliveries that sleep, counted at the request. */
+  pending: number;
   /** Where this run begins; undefined: at the start. A workflow that is started again begins anew. */
   progress?: RecoveredBatch & { next: RecoveryPosition };
   /** Batches after which the workflow continues as a new run; undefined: `BATCHES`. */
@@ -20,8 +24,11 @@ export interface RecoverEndpointInput {
 }
 
 export interface RecoveryPosition {
-  /** First the failed and cancelled deliveries, then the missing ones. */
-  phase: 'ended' | 'missing';
+  /**
+   * First the deliveries that sleep, then the failed and cancelled ones, then the missing ones. One that starts again
+   * may sleep a moment later: its phase is over by then.
+   */
+  phase: 'pending' | 'ended' | 'missing';
   /** The last delivery (`ended`) or event (`missing`) of the batch before; null: none. */
   after: string | null;
 }
@@ -53,17 +60,20 @@ const { recoverBatch } = proxyActivities<RecoveryActivities>({
  * 51,200.
  */
 const BATCHES = 300;
-const START = { recovered: 0, next: { phase: 'ended', after: null } } as const;
 
 /**
- * Recovers an endpoint's failed and cancelled deliveries, then makes its missing ones if asked, oldest first, a batch a
- * second. @returns their number over all runs
+ * Recovers an endpoint's deliveries, those that sleep and the missing ones if asked, oldest first, a batch a second.
+ * @returns their number over all runs
  */
 export async function recoverEndpoint(input: RecoverEndpointInput): Promise<number> {
   const { clientId, webhookId, since, until, host, includeMissing, batchesPerRun = BATCHES } = input;
   const { workflowId, typedSearchAttributes } = workflowInfo();
-  const total = input.count + input.missing;
-  let { recovered, next }: Required<RecoverEndpointInput>['progress'] = input.progress ?? START;
+  const total = input.count + input.missing + input.pending;
+  const first = input.includePending ? 'pending' : 'ended';
+  let { recovered, next }: Required<RecoverEndpointInput>['progress'] = input.progress ?? {
+    recovered: 0,
+    next: { phase: first, after: null },
+  };
   for (let batches = 1; ; batches++) {
     const request = { workflowId, clientId, webhookId, since, until, includeMissing, from: next };
     const batch = await recoverBatch(request);

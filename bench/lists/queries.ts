@@ -1,4 +1,4 @@
-import { countRecoverable } from '../../src/delivery/recoveries.js';
+import { countAsleep, countRecoverable } from '../../src/delivery/recoveries.js';
 import { readWindow, readWithinLimits } from '../../src/delivery/window.js';
 import { isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import type { Handle } from '../../src/platform/database/database.js';
@@ -127,6 +127,7 @@ export async function listQueries(db: Handle, filled: Filled): Promise<Query[]> 
   }
   const scope = { clientId: bigClient, endpointId: failingEndpoint, until: now };
   ask('recover: count of a day', (h) => countRecoverable(h, { ...scope, since: now - DAY }));
+  ask('recover: count of what sleeps', (h) => countAsleep(h, { ...scope, since: 0 }));
   ask('recover: count of all', (h) => countRecoverable(h, { ...scope, since: 0 }));
   for (const [which, client, endpointId] of [
     ['failing endpoint', bigClient, failingEndpoint],

@@ -18,8 +18,14 @@ export type RecoveryRange = { since: number; until: number };
 /** The deliveries of one endpoint for the events of a range. */
 export type RecoveryScope = RecoveryRange & { clientId: string; endpointId: string };
 
-/** What a recovery does: `count` deliveries start again, and `missing` events get the delivery that they lack. */
-export type RecoverySize = Pick<RecoverEndpointInput, 'count' | 'missing'>;
+/**
+ * What a recovery does: `count` deliveries that have ended and `pending` ones that sleep start again, and `missing`
+ * events get the delivery that they lack.
+ */
+export type RecoverySize = Pick<RecoverEndpointInput, 'count' | 'missing' | 'pending'>;
+
+/** The number of deliveries that a recovery queues. */
+export const sizeOf = ({ count, missing, pending }: RecoverySize) => count + missing + pending;
 
 /** `id` null: there is nothing to recover. */
 export type StartedRecovery = RecoverySize & { id: string | null };
@@ -39,6 +45,8 @@ export interface RecoveryRequest extends Omit<RecoveryScope, 'until'> {
   by: By;
   /** Whether events without a delivery for the endpoint get one. */
   includeMissing: boolean;
+  /** Whether deliveries that sleep start again too, so that nothing waits for its next rung. */
+  includePending: boolean;
   /** Whose limit of statements the count uses; null: the operator's, which has only the time limit. */
   countedFor: string | null;
 }
@@ -58,7 +66,7 @@ export async function recoverEndpoint(tx: Handle, { until, ...asked }: RecoveryR
   // The limits come before the count, which is expensive. No transaction waits for another request's count.
   await admit(tx, request);
   const size = await measure(tx, request);
-  if (size.count + size.missing === 0) return { id: null, ...size };
+  if (sizeOf(size) === 0) return { id: null, ...size };
   await lockInTransaction(tx, `recoveries of ${request.clientId}`);
   const url = await admit(tx, request);
   return { id: await begin(tx, request, size, hostOf(url)), ...size };
@@ -76,21 +84,23 @@ async function admit(tx: Handle, { clientId, endpointId }: RecoveryRequest): Pro
 
 function measure(tx: Handle, request: Recovery): Promise<RecoverySize> {
   return countWithinLimits(tx, request.countedFor, async () => {
-    if (!request.includeMissing) return { count: await countRecoverable(tx, request), missing: 0 };
+    const pending = request.includePending ? await countAsleep(tx, request) : 0;
+    if (!request.includeMissing) return { count: await countRecoverable(tx, request), missing: 0, pending };
     const { failed, cancelled, missing } = await readWindow(tx, request);
-    return { count: failed + cancelled, missing };
+    return { count: failed + cancelled, missing, pending };
   });
 }
 
 /** @returns the id of the recovery */
 async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: string): Promise<string> {
-  const { by, clientId, endpointId, since, until, includeMissing } = request;
+  const { by, clientId, endpointId, since, until, includeMissing, includePending } = request;
   const recoveryId = newId();
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
   const ids = [recoveryId, clientId, endpointId];
-  await tx.query(BEGIN, [...ids, times.since, times.until, includeMissing, size.count, size.missing]);
+  const { count, missing, pending } = size;
+  await tx.query(BEGIN, [...ids, times.since, times.until, includeMissing, count, missing, includePending, pending]);
   await limit.consume(tx, endpointId);
-  const input = { clientId, webhookId: endpointId, host, since, until, includeMissing, ...size };
+  const input = { clientId, webhookId: endpointId, host, since, until, includeMissing, includePending, ...size };
   await enqueueWorkflow(tx, {
     workflowId: `${RECOVERY_WORKFLOW}${recoveryId}`,
     type: 'recoverEndpoint',
@@ -98,18 +108,19 @@ async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: st
     clientId,
     endpointId,
     input: input satisfies RecoverEndpointInput,
-    summary: `recover ${size.count + size.missing} deliveries → ${host}`,
+    summary: `recover ${sizeOf(size)} deliveries → ${host}`,
     renewedWithin: RENEWED_WITHIN,
   });
-  const details = { client_id: clientId, recover: recoveryId, ...times, include_missing: includeMissing, ...size };
+  const included = { include_missing: includeMissing, include_pending: includePending };
+  const details = { client_id: clientId, recover: recoveryId, ...times, ...included, ...size };
   await recordAudit(tx, { ...by, action: 'endpoints.recover', target: endpointId, details });
   return recoveryId;
 }
 
 /** The times are Postgres's clock. */
 const BEGIN = `
-insert into recoveries (id, client_id, endpoint_id, since, until, include_missing, count, missing)
-values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::timestamptz, $6::boolean, $7::int, $8::int)`;
+insert into recoveries (id, client_id, endpoint_id, since, until, include_missing, count, missing, include_pending, pending)
+values ($1::uuid, $2::uuid, $3::uuid, $4::timestamptz, $5::timestamptz, $6::boolean, $7::int, $8::int, $9::boolean, $10::int)`;
 
 /** Number of running recoveries of a client, at least 1. They share the client's rate. */
 export async function countRunning(db: Handle, clientId: string): Promise<number> {
@@ -118,15 +129,28 @@ export async function countRunning(db: Handle, clientId: string): Promise<number
 }
 
 /** Counts the failed and cancelled deliveries of the scope. */
-export async function countRecoverable(db: Handle, scope: RecoveryScope): Promise<number> {
-  const { endpointId, since, until } = scope;
-  // Ids contain the time of their event, so that a time range is a range of the index; only the index is read.
-  return (await rowOf<{ count: number }>(db, COUNT, [endpointId, lowestIdAt(since), lowestIdAt(until)])).count;
+export const countRecoverable = (db: Handle, scope: RecoveryScope) => countOf(db, COUNT, scope);
+
+/** Counts the pending deliveries of the scope that sleep. */
+export const countAsleep = (db: Handle, scope: RecoveryScope) => countOf(db, COUNT_ASLEEP, scope);
+
+async function countOf(db: Handle, statement: string, { endpointId, since, until }: RecoveryScope): Promise<number> {
+  // Ids contain the time of their event, so that a time range is a range of the index.
+  return (await rowOf<{ count: number }>(db, statement, [endpointId, lowestIdAt(since), lowestIdAt(until)])).count;
 }
 
+/** Of these, only the index is read. */
 const COUNT = `
 select count(*)::int as count from deliveries
  where endpoint_id = $1::uuid and status in ('failed', 'cancelled') and id >= $2::uuid and id < $3::uuid`;
+
+/** SQL: a pending delivery `d` waits for its next rung; neither it nor a manual retry of it is due or in flight. */
+const SLEEPS = `d.status = 'pending' and d.asleep and d.next_attempt_at > now()
+   and not exists (select from queue q where q.delivery_id = d.id)`;
+
+const COUNT_ASLEEP = `
+select count(*)::int as count from deliveries d
+ where d.endpoint_id = $1::uuid and d.id >= $2::uuid and d.id < $3::uuid and ${SLEEPS}`;
 
 /** While so many deliveries of an endpoint wait in its late line, a recovery queues no more. */
 export const LATE_WAITING = 20;
@@ -153,27 +177,36 @@ function valuesOf({ endpointId, clientId, since, until, after, limit, retryDelay
   return [endpointId, clientId, lowestIdAt(since), lowestIdAt(until), after, limit, ladderToText(retryDelays)];
 }
 
-/** Queues the next failed or cancelled deliveries, oldest first, with a new ladder. @returns their ids */
-export async function resetForRecovery(db: Handle, part: RecoveryPart): Promise<readonly string[]> {
-  const rows = await db.query<{ id: string }>(RESET_FOR_RECOVERY, valuesOf(part));
+/**
+ * Queues the next deliveries of a phase, oldest first, with a new ladder: those that failed or were cancelled
+ * (`ended`), or those that sleep (`pending`). @returns their ids
+ */
+export async function resetForRecovery(
+  db: Handle,
+  part: RecoveryPart,
+  phase: keyof typeof RESET = 'ended',
+): Promise<readonly string[]> {
+  const rows = await db.query<{ id: string }>(RESET[phase], valuesOf(part));
   return rows.map(({ id }) => id);
 }
 
 /** A delivery whose attempt is in flight, or queued by a manual retry, keeps that row of the queue. */
-const RESET_FOR_RECOVERY = `
+const resetThose = (which: string) => `
 with candidates as materialized (
   select d.id from deliveries d
     join webhook_endpoints e on e.id = d.endpoint_id and e.enabled and e.deleted_at is null
    where d.endpoint_id = $1::uuid and d.client_id = $2::uuid and d.id >= $3::uuid and d.id < $4::uuid
-     and ($5::uuid is null or d.id > $5::uuid) and d.status in ('failed', 'cancelled')
+     and ($5::uuid is null or d.id > $5::uuid) and ${which}
    order by d.id limit $6::int for no key update of d
 ), reset as (
   update deliveries d set status = 'pending', reason = null, finished_at = null, next_attempt_at = now(),
-         rung = 0, ladder = $7::text, recovered = true
+         rung = 0, ladder = $7::text, recovered = true, asleep = false
     from candidates c where d.id = c.id
   returning d.id, d.event_id, d.client_id, d.endpoint_id
 ), ${queueLate('reset', 'now()', `'recover'`)}, ${wakeWorkflows('reset')}
 select id from candidates order by id`;
+
+const RESET = { ended: resetThose(`d.status in ('failed', 'cancelled')`), pending: resetThose(SLEEPS) };
 
 /** Deliveries that a batch queued, and the delivery or event after which the next one starts; null: it was the last. */
 export type QueuedPart = { recovered: number; after: string | null };

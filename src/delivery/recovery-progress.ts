@@ -1,3 +1,4 @@
+import type { RecoveryPosition } from '../../workflows/recover-endpoint.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import type { Recovery } from '../platform/database/generated/client.js';
@@ -76,13 +77,13 @@ returning id`;
 /**
  * Queues the next deliveries of a recovery, as many as the late line has room for, and counts them in the same
  * transaction.
- * @param isMissing whether to make the deliveries of missing events, and not to restart those that have ended
+ * @param phase which deliveries: those that sleep, those that have ended, or those of missing events
  * @returns undefined: the recovery has ended, or was removed
  */
 export function queueNext(
   db: Handle,
   recoveryId: string,
-  isMissing: boolean,
+  phase: RecoveryPosition['phase'],
   part: RecoveryPart,
 ): Promise<(QueuedPart & Pick<QueuedAt, 'maxConcurrency'>) | undefined> {
   return atomically(db, async (tx) => {
@@ -91,14 +92,15 @@ export function queueNext(
     if (!locked) return undefined;
     const limit = await roomInLateLine(tx, part.endpointId, part.limit);
     if (limit === 0) return { recovered: 0, after: part.after ?? NIL_ID, ...locked };
-    const queued = await (isMissing ? deliverMissing : queueEnded)(tx, { ...part, limit });
+    const queued = await queuePhase(tx, phase, { ...part, limit });
     if (queued.recovered > 0) await tx.query(ADVANCE, [recoveryId, queued.recovered]);
     return { ...queued, ...locked };
   });
 }
 
-async function queueEnded(tx: Handle, part: RecoveryPart): Promise<QueuedPart> {
-  const ids = await resetForRecovery(tx, part);
+async function queuePhase(tx: Handle, phase: RecoveryPosition['phase'], part: RecoveryPart): Promise<QueuedPart> {
+  if (phase === 'missing') return deliverMissing(tx, part);
+  const ids = await resetForRecovery(tx, part, phase);
   return { recovered: ids.length, after: ids.at(-1) ?? null };
 }
 

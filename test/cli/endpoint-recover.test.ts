@@ -29,7 +29,16 @@ describe('`recoveries`', () => {
   it('lists and cancels a recovery without Temporal, once, and leaves an audit entry', async () => {
     const { id } = JSON.parse((await recover(webhookId, '--since', '3h', '--json')).stdout);
     const listed = JSON.parse((await recoveries('list', '--endpoint', webhookId, '--json')).stdout);
-    const running = { id, webhookId, client_id: clientId, count: 1, missing: 0, started: 0, status: 'running' };
+    const running = {
+      id,
+      webhookId,
+      client_id: clientId,
+      count: 1,
+      missing: 0,
+      pending: 0,
+      started: 0,
+      status: 'running',
+    };
     expect(listed).toMatchObject([running]);
     expect((await recoveries('cancel', id)).stdout).toMatch(/^status +cancelled$/m);
     const again = await recoveries('cancel', id);
@@ -59,6 +68,7 @@ describe('`endpoints recover`', () => {
       client_id: clientId,
       count: 1,
       missing: 1,
+      pending: 0,
     });
     const start = await database.prisma.workflowStart.findMany({ where: { endpointId: webhookId } });
     expect(start).toMatchObject([{ type: 'recoverEndpoint', input: { includeMissing: true } }]);
@@ -69,9 +79,15 @@ describe('`endpoints recover`', () => {
   });
 
   it('prints the number of recovered deliveries, or that there is nothing to recover', async () => {
-    expect((await recover(webhookId, '--since', '1h')).stdout).toMatch(/^id +–\n.*count +0\nmissing +0\n$/s);
-    const { stdout } = await recover(webhookId, '--since', '3h');
-    expect(stdout).toMatch(/^id +\S{36}\n.*count +1\nmissing +0\n$/s);
+    expect((await recover(webhookId, '--since', '1h')).stdout).toMatch(
+      /^id +–\n.*count +0\nmissing +0\npending +0\n$/s,
+    );
+    await database.prisma.delivery.updateMany({
+      where: { endpointId: webhookId, status: 'failed' },
+      data: { status: 'pending', asleep: true, nextAttemptAt: new Date(Date.now() + 3_600_000) },
+    });
+    const { stdout } = await recover(webhookId, '--since', '3h', '--include-pending');
+    expect(stdout).toMatch(/^id +\S{36}\n.*count +0\nmissing +0\npending +1\n$/s);
   });
 
   it('exits with 1 and one line for an unknown endpoint', async () => {

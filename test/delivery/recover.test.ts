@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { leaseOfEndpoints } from '../../src/delivery/lease.js';
-import { countRecoverable, LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
+import {
+  countAsleep,
+  countRecoverable,
+  LATE_WAITING,
+  resetForRecovery,
+  roomInLateLine,
+} from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
@@ -78,6 +84,23 @@ describe('recovering deliveries', () => {
     expect(await read(ids[3]!)).toMatchObject({ rung: 7, recovered: false });
     const states = await Promise.all(events.toSorted().map((id) => outboxOf(db, id)));
     expect(states).toEqual([null, 'again', 'again', null]);
+  });
+
+  it('queues a sleeping delivery from the start of its ladder if asked, and not what has a row of the queue', async () => {
+    const { scope, ids, events } = await endpointWith('pending', 'pending', 'failed');
+    await db.prisma.delivery.updateMany({
+      where: { id: { in: ids.slice(0, 2) } },
+      data: { asleep: true, nextAttemptAt: new Date(Date.now() + HOUR) },
+    });
+    await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: ids[1]! });
+    expect(await countAsleep(db, scope)).toBe(1);
+    const part = { ...scope, after: null, limit: 10, retryDelays: LADDER };
+    expect(await resetForRecovery(db, part, 'pending')).toEqual([ids[0]]);
+    expect(await read(ids[0]!)).toMatchObject({ rung: 0, ladder: '0s,5m', recovered: true, asleep: false });
+    expect(await outboxOf(db, events[0]!)).toBe('again');
+    const first = await lease(db, ids[0]!);
+    expect(await record(db, first, refusedBy(503))).toMatchObject({ number: 8, isDue: true });
+    expect(await read(ids[1]!)).toMatchObject({ rung: 7, asleep: false, recovered: false });
   });
 
   it('starts the current ladder from its start', async () => {

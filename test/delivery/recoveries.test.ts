@@ -21,12 +21,17 @@ async function failed() {
 describe('a recovery', () => {
   it('is committed with the need for its workflow', async () => {
     const { clientId, endpointId } = await failed();
-    expect(await recoverNow(db, clientId, endpointId, range)).toEqual({ id: expect.any(String), count: 1, missing: 0 });
+    expect(await recoverNow(db, clientId, endpointId, range)).toEqual({
+      id: expect.any(String),
+      count: 1,
+      missing: 0,
+      pending: 0,
+    });
     const start = await db.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
     expect(start).toMatchObject({
       ...{ workflowId: expect.stringMatching(/^recover-/), type: 'recoverEndpoint', clientId },
       ...{ summary: 'recover 1 deliveries → hooks.example.com', startedAt: null },
-      input: { clientId, webhookId: endpointId, ...range, count: 1, includeMissing: false, missing: 0 },
+      input: { clientId, webhookId: endpointId, ...range, count: 1, includeMissing: false, missing: 0, pending: 0 },
     });
     await expect(recoverNow(db, clientId, endpointId, range)).rejects.toMatchObject({ code: 'recover_in_progress' });
   });

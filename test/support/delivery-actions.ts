@@ -8,8 +8,16 @@ export const recoverNow = (
   db: Database,
   clientId: string,
   endpointId: string,
-  range: RecoveryRange & { includeMissing?: boolean; countedFor?: null },
+  range: RecoveryRange & { includeMissing?: boolean; includePending?: boolean; countedFor?: null },
 ) =>
   db.transaction((tx) =>
-    recoverEndpoint(tx, { by, clientId, endpointId, includeMissing: false, countedFor: clientId, ...range }),
+    recoverEndpoint(tx, {
+      by,
+      clientId,
+      endpointId,
+      includeMissing: false,
+      includePending: false,
+      countedFor: clientId,
+      ...range,
+    }),
   );

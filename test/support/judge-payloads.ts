@@ -34,12 +34,12 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   ),
   ...Object.fromEntries(
     [
-      ...['attemptCount', 'wait', 'since', 'until', 'count', 'missing'],
+      ...['attemptCount', 'wait', 'since', 'until', 'count', 'missing', 'pending'],
       ...['batchesPerRun', 'recovered', 'removed', 'stepDelay', 'createdAt', 'seq', 'attempt', 'seconds', 'nanos'],
       ...['activity_id', 'backoff'],
     ].map((key) => [key, NUMBER]),
   ),
-  ...Object.fromEntries(['endpointActive', 'includeMissing', 'deprecated'].map((key) => [key, FLAG])),
+  ...Object.fromEntries(['endpointActive', 'includeMissing', 'includePending', 'deprecated'].map((key) => [key, FLAG])),
   title: oneOf(`transfer\\.status_changed (${STATUS})`),
   host: oneOf(HOST),
   status: oneOf('pending', 'succeeded', 'failed', 'cancelled', ...STATUSES),
@@ -50,7 +50,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   made: oneOf('true', 'false', '\\d+'),
   cases: oneOf(...CHECK_CASE_NAMES),
   name: oneOf(...CHECK_CASE_NAMES),
-  phase: oneOf('ended', 'missing'),
+  phase: oneOf('pending', 'ended', 'missing'),
   workflowId: new RegExp(ID.source.replace('^', '^(recover|again)-')),
   /** A name of `patched()`. */
   id: /^[a-z-]+$/,

@@ -23,6 +23,7 @@ afterAll(async () => {
 
 /** From where each batch of a recovery begins. */
 const POSITIONS: RecoveryPosition[] = [
+  { phase: 'pending', after: null },
   { phase: 'ended', after: null },
   { phase: 'ended', after: 'd1' },
   { phase: 'ended', after: 'd2' },
@@ -52,14 +53,14 @@ test('a recovery continues as a new run after a number of batches, with its tota
     workflow.execute('recoverEndpoint', {
       taskQueue,
       workflowId,
-      args: [{ ...input, includeMissing: true, missing: 2, batchesPerRun: 2 }],
+      args: [{ ...input, includeMissing: true, missing: 2, includePending: true, pending: 2, batchesPerRun: 2 }],
       typedSearchAttributes: [
         { key: ClientId, value: clientId },
         { key: WebhookIds, value: [input.webhookId] },
       ],
     }),
   );
-  expect(recovered).toBe(5 * 2);
+  expect(recovered).toBe(6 * 2);
   expect(asked).toEqual(POSITIONS);
   expect(runs.size).toBe(3);
   const description = await workflow.getHandle(workflowId).describe();

@@ -56,6 +56,7 @@ export function declare(endpoints: Command): void {
     .requiredOption('--since <time>', 'start of the range: 24h (ago), or 2026-11-21T10:00:00Z', parseSince)
     .option('--until <time>', 'end of the range, exclusive; default: now', parseSince)
     .option('--include-missing', `also deliver events without a delivery here, of at most ${MAX_WINDOW_DAYS} days`)
+    .option('--include-pending', 'also restart pending deliveries that wait for their next planned attempt')
     .description('send the failed and cancelled deliveries of a range again, at 20 a second')
     .does(recover);
 
@@ -135,18 +136,18 @@ const statement = onDatabase(
   },
 );
 
-type RecoverOptions = Window & { includeMissing?: true };
+type RecoverOptions = Window & { includeMissing?: true; includePending?: true };
 
 /** `endpoints recover` starts a recovery, which a worker runs. */
 const recover = onDatabase(
   async ({ database, actor }, endpointId: string, options: RecoverOptions, command: Command) => {
-    const { since, until, includeMissing = false } = options;
+    const { since, until, includeMissing = false, includePending = false } = options;
     requireWindow(command, options, includeMissing);
     return database.transaction(async (tx) => {
       const { clientId } = await getEndpoint(tx, null, endpointId);
-      const request = { by: { actor }, clientId, endpointId, since, until, includeMissing, countedFor: null };
-      const { id, count, missing } = await recoverEndpoint(tx, request);
-      return { json: { id, webhookId: endpointId, client_id: clientId, count, missing } };
+      const request = { by: { actor }, clientId, endpointId, since, until, includeMissing, includePending };
+      const { id, ...size } = await recoverEndpoint(tx, { ...request, countedFor: null });
+      return { json: { id, webhookId: endpointId, client_id: clientId, ...size } };
     });
   },
 );

@@ -16,6 +16,7 @@ export function declare(recoveries: Command): void {
       'started',
       'count',
       'missing',
+      'pending',
       'since',
       'until',
       'created_at',

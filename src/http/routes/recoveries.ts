@@ -22,7 +22,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
     route('POST', '/webhook-endpoints/{webhookId}/recover', {
       operationId: 'recoverWebhookEndpoint',
       summary: 'Recover missed deliveries',
-      description: `Restarts every failed or cancelled delivery of events created in [\`since\`, \`until\`), at a bounded rate. With \`include_missing\`, events in the range that have no delivery for this endpoint get one too. One recovery can run for an endpoint. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}; ${describeLimit(LIMITS.recoveries)}. Counting is limited like statements. If there is nothing to recover, both numbers are 0 and no recovery starts.`,
+      description: `Restarts every failed or cancelled delivery of events created in [\`since\`, \`until\`), at a bounded rate. With \`include_missing\`, events in the range that have no delivery for this endpoint get one too. With \`include_pending\`, pending deliveries that wait for their next planned attempt start again at once. One recovery can run for an endpoint. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}; ${describeLimit(LIMITS.recoveries)}. Counting is limited like statements. If there is nothing to recover, all numbers are 0 and no recovery starts.`,
       body: recoverRequest,
       status: 202,
       returns: recovered,
@@ -36,9 +36,10 @@ export function recoveryRoutes({ config }: AppDependencies) {
       isAudited: true,
       around: inCountingTurn,
       async handle({ caller, params: { webhookId: endpointId }, body: asked, db }) {
-        const { since, until, include_missing: includeMissing } = asked;
+        const { since, until, include_missing: includeMissing, include_pending: includePending } = asked;
         const { clientId } = caller;
-        const request = { by: byOf(caller), clientId, endpointId, since, until, includeMissing, countedFor: clientId };
+        const included = { includeMissing, includePending };
+        const request = { by: byOf(caller), clientId, endpointId, since, until, ...included, countedFor: clientId };
         const body = await recoverEndpoint(db, request);
         const url = `${config.baseUrl}/webhook-endpoints/${endpointId}/recoveries/${body.id}`;
         return body.id === null ? body : created(url, body);

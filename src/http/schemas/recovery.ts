@@ -15,6 +15,14 @@ export const recoverRequest = z
         examples: [false],
         description: `Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The window may then be at most ${MAX_WINDOW_DAYS} days.`,
       }),
+    include_pending: z
+      .boolean()
+      .default(false)
+      .meta({
+        examples: [false],
+        description:
+          'Also restart pending deliveries that wait for their next planned attempt, so that they are sent now. Those whose attempt is due or in flight stay as they are.',
+      }),
   })
   .refine(
     ({ since, until }) => until === undefined || since < until,
@@ -28,6 +36,9 @@ const size = {
   missing: count.meta({
     description: 'Number of events that had no delivery and now get one; 0 without `include_missing`.',
   }),
+  pending: count.meta({
+    description: 'Number of restarted deliveries that waited for their next attempt; 0 without `include_pending`.',
+  }),
 };
 
 export const recovered = view('Recovered', {
@@ -40,10 +51,11 @@ export const recoveryView = view('Recovery', {
   since: time,
   until: time,
   include_missing: z.boolean(),
+  include_pending: z.boolean(),
   ...size,
   started: count.meta({
     description:
-      'Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together.',
+      'Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count`, `missing` and `pending` together.',
   }),
   status: z.enum(RECOVERY_STATUSES).meta({
     description: '`cancelled` too if the endpoint was disabled or deleted while it ran.',

@@ -16,6 +16,12 @@ const RANK: readonly (Outbox | null)[] = ['again', 'start', 'delivered', null];
 
 export type Answer = 'success' | 'failure' | 'gone' | 'hang';
 
+interface RecoveryBatch {
+  phase: 'pending' | 'ended';
+  ladder: readonly number[];
+  limit: number;
+}
+
 export interface ModelDelivery {
   id: string;
   eventId: string;
@@ -168,10 +174,12 @@ export class Model {
     return true;
   }
 
-  /** F, C → P·Q with a new ladder: the oldest of the endpoint. @returns their ids */
-  recover(endpointId: string, ladder: readonly number[], limit: number): string[] {
+  /** F, C, or P·A that is not due → P·Q with a new ladder: the oldest of the endpoint. @returns their ids */
+  recover(endpointId: string, { phase, ladder, limit }: RecoveryBatch): string[] {
+    const sleeps = (d: ModelDelivery) => d.status === 'pending' && d.asleep && !d.queued && (d.nextAt ?? 0) > this.now;
+    const hasEnded = (d: ModelDelivery) => d.status === 'failed' || d.status === 'cancelled';
     const ended = [...this.deliveries.values()]
-      .filter((d) => d.endpointId === endpointId && (d.status === 'failed' || d.status === 'cancelled'))
+      .filter((d) => d.endpointId === endpointId && (phase === 'pending' ? sleeps(d) : hasEnded(d)))
       .filter((d) => this.#isActive(d))
       .sort((one, other) => (one.id < other.id ? -1 : 1))
       .slice(0, limit);

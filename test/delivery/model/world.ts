@@ -187,8 +187,9 @@ export class World {
         if (!endpoint) return false;
         const ladder = pick(LADDERS, b) ?? [];
         const part = { ...this.#scope(endpoint.id), after: null, limit: 2, retryDelays: ladder };
-        const recovered = await resetForRecovery(db, part);
-        expect(recovered).toEqual(model.recover(endpoint.id, ladder, 2));
+        const phase = b % 3 === 0 ? 'pending' : 'ended';
+        const recovered = await resetForRecovery(db, part, phase);
+        expect(recovered).toEqual(model.recover(endpoint.id, { phase, ladder, limit: 2 }));
         return true;
       }
       case 'missing':

@@ -357,8 +357,8 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     const until = new Date(Date.now() + 3_600_000);
     const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: until.toISOString() });
     const count = await api.database.prisma.delivery.count({ where: { endpointId: history.webhookId } });
-    expect([status, body]).toEqual([202, { id: expect.any(String), count, missing: 0 }]);
-    const input = { since: Date.parse('2026-11-21T00:00:00Z'), until: until.getTime(), count, missing: 0 };
+    expect([status, body]).toEqual([202, { id: expect.any(String), count, missing: 0, pending: 0 }]);
+    const input = { since: Date.parse('2026-11-21T00:00:00Z'), until: until.getTime(), count, missing: 0, pending: 0 };
     expect(await started()).toMatchObject([{ type: 'recoverEndpoint', input, startedAt: null }]);
   });
 

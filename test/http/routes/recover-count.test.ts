@@ -60,7 +60,12 @@ it.each([
   expect(said(await first)).toEqual([503, 'unavailable']);
   await blocker.query('rollback');
   // Rejected requests did not count: the next recovery starts at once.
-  expect((await recover(client, webhookId, { includeMissing })).body).toEqual({ id: null, count: 0, missing: 0 });
+  expect((await recover(client, webhookId, { includeMissing })).body).toEqual({
+    id: null,
+    count: 0,
+    missing: 0,
+    pending: 0,
+  });
 });
 
 it('a recovery shares its limit of 20 a minute with statements', async () => {

@@ -6,7 +6,7 @@ import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { makeEvent } from '../../support/events.js';
+import { makeDelivered, makeEvent } from '../../support/events.js';
 import { deliverTo } from '../../support/history.js';
 import { outboxOf } from '../../support/outbox.js';
 import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
@@ -55,11 +55,11 @@ async function failing(client: TestClient) {
 const START: RecoveryPosition = { phase: 'ended', after: null };
 const activities = () => createRecoveryActivities(api.database, [0], createMetrics(), () => {});
 /** Does the work of the worker until the recovery has ended. @returns the batches, and the request of the last one */
-async function carryOut(webhookId: string) {
+async function carryOut(webhookId: string, start = START) {
   const { workflowId, input } = (await startOf(webhookId))!;
   const scope = { ...(input as unknown as RecoverEndpointInput), workflowId };
   const batches: RecoveredBatch[] = [];
-  for (let from = START; ; ) {
+  for (let from = start; ; ) {
     const last = { ...scope, from };
     const batch = await activities().recoverBatch(last);
     batches.push(batch);
@@ -76,7 +76,10 @@ it('with include_missing return the number of events that get their delivery, an
   const request = { since: new Date(at).toISOString() };
   const path = `/webhook-endpoints/${webhookId}/recover`;
   const including = await client.call('POST', path, { json: { ...request, include_missing: true } });
-  expect([including.status, including.body]).toEqual([202, { id: expect.any(String), count: 1, missing: 1 }]);
+  expect([including.status, including.body]).toEqual([
+    202,
+    { id: expect.any(String), count: 1, missing: 1, pending: 0 },
+  ]);
   expect(await startOf(webhookId)).toMatchObject({ input: { includeMissing: true, count: 1, missing: 1 } });
   const { batches } = await carryOut(webhookId);
   expect(batches).toEqual([
@@ -90,7 +93,54 @@ it('with include_missing return the number of events that get their delivery, an
   expect(await outboxOf(api.database, eventId)).toBe('again');
   await fail(deliveryId);
   const without = await client.call('POST', path, { json: { since: new Date(at - 1).toISOString() } });
-  expect(without.body).toMatchObject({ count: 1, missing: 0 });
+  expect(without.body).toMatchObject({ count: 1, missing: 0, pending: 0 });
+});
+
+it('with include_pending restart what sleeps, and leave alone what is due or in flight', async () => {
+  const client = await api.client();
+  const { webhookId, deliveryId } = await failing(client);
+  const sleeping = {
+    status: 'pending',
+    asleep: true,
+    rung: 6,
+    nextAttemptAt: new Date(Date.now() + 86_400_000),
+  } as const;
+  const made = [];
+  for (let i = 0; i < 3; i++) {
+    const at = {
+      clientId: client.id,
+      endpointId: webhookId,
+      at: Date.now() - 3_600_000 + i,
+      status: 'pending',
+    } as const;
+    made.push((await makeDelivered(api.database, at)).deliveryId);
+  }
+  const [asleep = '', due = '', manual = ''] = made;
+  await api.database.prisma.delivery.updateMany({ where: { id: { in: made } }, data: sleeping });
+  await api.database.prisma.delivery.update({ where: { id: due }, data: { nextAttemptAt: new Date() } });
+  expect((await client.call('POST', `/deliveries/${manual}/retry`)).status).toBe(202);
+  const path = `/webhook-endpoints/${webhookId}/recover`;
+  const { status, body, headers } = await client.call('POST', path, { json: { since, include_pending: true } });
+  expect([status, body]).toEqual([202, { id: expect.any(String), count: 1, missing: 0, pending: 1 }]);
+  expect((await carryOut(webhookId, { phase: 'pending', after: null })).batches).toEqual([
+    { recovered: 1, next: { phase: 'pending', after: asleep } },
+    { recovered: 0, next: { phase: 'ended', after: null } },
+    { recovered: 1, next: { phase: 'ended', after: deliveryId } },
+    { recovered: 0, next: null },
+  ]);
+  const rungs = await api.database.prisma.delivery.findMany({ where: { id: { in: made } }, orderBy: { id: 'asc' } });
+  expect(rungs.map(({ asleep, rung }) => [asleep, rung])).toEqual([
+    [false, 0],
+    [true, 6],
+    [false, 6],
+  ]);
+  expect((await client.call('GET', new URL(headers.get('location') ?? '').pathname)).body).toMatchObject({
+    ...{ include_pending: true, count: 1, missing: 0, pending: 1, started: 2, status: 'completed' },
+  });
+  const nothing = await client.call('POST', path, { json: { since, include_pending: true } });
+  expect(nothing.body).toEqual({ id: null, count: 0, missing: 0, pending: 0 });
+  const noBoolean = await client.call('POST', path, { json: { since, include_pending: null } });
+  expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_pending' }]]);
 });
 
 it('with include_missing start nothing if no event is missing, and take a window of 31 days at most', async () => {
@@ -99,7 +149,7 @@ it('with include_missing start nothing if no event is missing, and take a window
   const path = `/webhook-endpoints/${body.webhookId}/recover`;
   const from = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   const nothing = await client.call('POST', path, { json: { since: from(31), include_missing: true } });
-  expect([nothing.status, nothing.body]).toEqual([202, { id: null, count: 0, missing: 0 }]);
+  expect([nothing.status, nothing.body]).toEqual([202, { id: null, count: 0, missing: 0, pending: 0 }]);
   expect(await startOf(body.webhookId)).toBeNull();
   const tooLong = await client.call('POST', path, { json: { since: from(32), include_missing: true } });
   expect([tooLong.status, tooLong.body.errors]).toMatchObject([422, [{ pointer: '/since', code: 'window_too_long' }]]);
@@ -114,7 +164,7 @@ it('start nothing for a range that begins in the future, and respond that there 
   for (const include_missing of [false, true]) {
     const json = { since: new Date(Date.now() + 3_600_000).toISOString(), include_missing };
     const { status, body } = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json });
-    expect([status, body]).toEqual([202, { id: null, count: 0, missing: 0 }]);
+    expect([status, body]).toEqual([202, { id: null, count: 0, missing: 0, pending: 0 }]);
   }
   expect(await startOf(webhookId)).toBeNull();
 });
@@ -234,8 +284,22 @@ describe('recoveries as a resource', () => {
     const path = `${pathOf(webhookId)}/${body.id}`;
     expect(headers.get('location')).toBe(`${api.dependencies.config.baseUrl}${path}`);
     const recovery = {
-      ...{ id: body.id, since: '2026-01-01T00:00:00.000Z', until: expect.any(String), include_missing: false },
-      ...{ count: 1, missing: 0, started: 0, status: 'running', created_at: expect.any(String), finished_at: null },
+      ...{
+        id: body.id,
+        since: '2026-01-01T00:00:00.000Z',
+        until: expect.any(String),
+        include_missing: false,
+        include_pending: false,
+      },
+      ...{
+        count: 1,
+        missing: 0,
+        pending: 0,
+        started: 0,
+        status: 'running',
+        created_at: expect.any(String),
+        finished_at: null,
+      },
     };
     expect((await client.call('GET', path)).body).toEqual(recovery);
     await carryOut(webhookId);

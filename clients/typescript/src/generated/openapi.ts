@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 52052b14cbbfa4c5f3b8b497a6db7ac8fc9c8c57643a7a1486f21b891acd758e
+// Document: 77e2606603fff7d8d0ebaa9d325adab8576536e67e4732158ab608ede18110f1
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -493,6 +493,11 @@ export interface components {
        * Number of events that had no delivery and now get one; 0 without `include_missing`.
        */
       missing: number;
+      /**
+       * Format: int64
+       * Number of restarted deliveries that waited for their next attempt; 0 without `include_pending`.
+       */
+      pending: number;
     };
     Recovery: {
       /** Format: uuid */
@@ -502,6 +507,7 @@ export interface components {
       /** Format: date-time */
       until: string;
       include_missing: boolean;
+      include_pending: boolean;
       /**
        * Format: int64
        * Number of restarted deliveries.
@@ -514,7 +520,12 @@ export interface components {
       missing: number;
       /**
        * Format: int64
-       * Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count` and `missing` together.
+       * Number of restarted deliveries that waited for their next attempt; 0 without `include_pending`.
+       */
+      pending: number;
+      /**
+       * Format: int64
+       * Number of deliveries that it has queued. Deliveries that fail while it runs are recovered too, so it can exceed `count`, `missing` and `pending` together.
        */
       started: number;
       /**
@@ -548,6 +559,8 @@ export interface components {
       until?: string;
       /** Also deliver events that have no delivery for this endpoint, because they were made while it was disabled or before it was registered. The window may then be at most 31 days. Default: `false`. */
       include_missing?: boolean;
+      /** Also restart pending deliveries that wait for their next planned attempt, so that they are sent now. Those whose attempt is due or in flight stay as they are. Default: `false`. */
+      include_pending?: boolean;
     };
     ResponseTimes: {
       /** Format: int64 */

@@ -72,7 +72,7 @@ export class WebhookEndpoints {
     return this.#call('getWebhookEndpointHealth', { path: { webhookId } }, options);
   }
 
-  /** Sends again what failed or was cancelled in a range of time. Scope: `webhooks:write`. */
+  /** Sends what failed or was cancelled again; if asked, also what is missing or waits. Scope: `webhooks:write`. */
   recover(webhookId: string, range: RecoverRequest, options?: PostOptions): Promise<Recovered> {
     return this.#call('recoverWebhookEndpoint', { path: { webhookId }, body: range }, options);
   }
