@@ -51,19 +51,30 @@ export async function migrate(url: Secret, roles: RoleNames = {}): Promise<{ app
     const recorded = await client.query<Recorded>(FINISHED);
     const applied: string[] = [];
     for (const name of await namesOfMigrations()) {
-      const sql = await readFile(join(prismaFolder(), 'migrations', name, 'migration.sql'), 'utf8');
-      const checksum = createHash('sha256').update(sql).digest('hex');
+      const text = await readFile(join(prismaFolder(), 'migrations', name, 'migration.sql'), 'utf8');
+      const { sql, checksum, checksums } = readMigration(text);
       const record = recorded.rows.find((row) => row.name === name);
       if (!record) {
         await apply(client, { name, sql, checksum });
         applied.push(name);
-      } else if (record.checksum !== checksum) throw new Error(CHANGED(name));
+      } else if (!checksums.includes(record.checksum)) throw new Error(CHANGED(name));
     }
     for (const [role, name] of named) await grantToRuntimeRole(client, role, name);
     return { applied };
   } finally {
     await client.end();
   }
+}
+
+/**
+ * A migration whose file may have other line endings than those that were applied: git on Windows, archives and editors
+ * change them.
+ * @returns the SQL with LF, its SHA-256, which is recorded, and that of each spelling which may be recorded already
+ */
+export function readMigration(text: string) {
+  const [lf = '', crlf = ''] = ['\n', '\r\n'].map((end) => text.replace(/\r?\n/g, end));
+  const [checksum = '', ...others] = [lf, crlf].map((sql) => createHash('sha256').update(sql).digest('hex'));
+  return { sql: lf, checksum, checksums: [checksum, ...others] };
 }
 
 const ENCODING = `select current_setting('server_encoding') as encoding`;

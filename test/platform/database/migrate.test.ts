@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type Database, openDatabase } from '../../../src/platform/database/database.js';
-import { migrate, pendingMigrations } from '../../../src/platform/database/migrate.js';
+import { migrate, pendingMigrations, readMigration } from '../../../src/platform/database/migrate.js';
 import { Secret } from '../../../src/platform/secret.js';
 
 const names = readdirSync('prisma/migrations', { withFileTypes: true })
@@ -98,6 +98,22 @@ test('refuses a migration whose file was changed after it was applied', async ()
   await migrate(url);
   await database.pool.query(`update _prisma_migrations set checksum = 'other' where migration_name = $1`, [names[0]]);
   await expect(migrate(url)).rejects.toThrow(`the database has another version of the migration ${names[0]}`);
+});
+
+test('takes a file with other line endings for the same migration, whichever were applied', async () => {
+  const { readFileSync } = await import('node:fs');
+  await migrate(url);
+  for (const name of names) {
+    const lf = readMigration(readFileSync(`prisma/migrations/${name}/migration.sql`, 'utf8'));
+    const crlf = readMigration(lf.sql.replaceAll('\n', '\r\n'));
+    expect(crlf).toEqual(lf);
+    const [, checksum] = lf.checksums;
+    await database.pool.query('update _prisma_migrations set checksum = $2 where migration_name = $1', [
+      name,
+      checksum,
+    ]);
+  }
+  expect(await migrate(url)).toEqual({ applied: [] });
 });
 
 test("a failed try of Prisma's own CLI counts as rolled back once the migration is applied", async () => {
