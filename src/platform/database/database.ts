@@ -154,10 +154,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.all(committed.map((callback) => callback()));
       return result;
     };
+  // One for all clients: each handle that had its own would share no statement.
+  const sharing: Sharing = { inTransaction: false, wait: limits.wait };
   const open = (client?: string): Database => ({
     prisma,
     pool,
-    sharing: { inTransaction: false, wait: limits.wait },
+    sharing,
     limits,
     reach,
     requireWritable: () => requireWritable(pool),
