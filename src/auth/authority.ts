@@ -14,7 +14,7 @@ import { withinMemory } from '../platform/within-memory.js';
 import { type Caller, includesScope } from './caller.js';
 import { type ClientRecord, checkCredentials, isAlive, readClientRecord } from './client-record.js';
 import { type Clock, Fresh, systemClock } from './fresh.js';
-import { KeyRing, readOrMakeSigningKeys, SIGNING_ALGORITHM } from './signing-keys.js';
+import { KeyRing, readOrMakeSigningKeys, readRetiredKeys, SIGNING_ALGORITHM } from './signing-keys.js';
 
 /** A client that has authenticated with one of its secrets. */
 export interface VerifiedClient {
@@ -56,6 +56,25 @@ const MAX_CLIENTS = 10_000;
 const REMEMBERED = withinMemory<TokenClaims>(16);
 /** RFC 9068 §2.1 */
 const TYPE = 'at+jwt';
+/** Another type than that of tokens: a statement's signature gives no access. */
+const STATEMENT_TYPE = 'statement+jwt';
+
+/** What the signature of a statement covers, besides `iss` and `iat`. */
+export interface StatementClaims {
+  /** The client. */
+  sub: string;
+  webhookId: string;
+  since: Date;
+  until: Date;
+  events: number;
+  succeeded: number;
+  pending: number;
+  failed: number;
+  cancelled: number;
+  missing: number;
+  complete: boolean;
+  digest: string;
+}
 
 /** The claims of a verified token and the key that signed it; `expiresAt` in seconds since 1970. */
 const CLAIMS = z
@@ -98,6 +117,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     masterKeys,
     clock,
   );
+  const retiredKeys = new Fresh(() => readInTime(readRetiredKeys(database)), clock);
   const verified = new LRUCache<string, TokenClaims>(REMEMBERED);
 
   /** RFC 9068 §4 and RFC 8725 §3: this service decides algorithm, type, issuer and audience, not the token. */
@@ -209,9 +229,22 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       return { clientId: client.id, secretId: secret.id, scopes, rateLimit: client.rateLimit };
     },
 
-    /** The public keys that verify the tokens (RFC 7517). */
-    async jwks(): Promise<{ keys: JWK[] }> {
-      return { keys: await keyRing.publicKeys() };
+    /** Signs a statement of an endpoint. @throws Refusal unavailable */
+    async signStatement({ since, until, ...claims }: StatementClaims): Promise<string> {
+      const { kid, key } = await readInTime(keyRing.signingKey());
+      return new SignJWT({ ...claims, since: since.toISOString(), until: until.toISOString() })
+        .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: STATEMENT_TYPE, kid })
+        .setIssuer(issuer)
+        .setIssuedAt(seconds())
+        .sign(key);
+    },
+
+    /**
+     * The public keys that verify the tokens (RFC 7517).
+     * @param retired also those of the last 13 months, which verify statements
+     */
+    async jwks(retired = false): Promise<{ keys: JWK[] }> {
+      return { keys: await (retired ? retiredKeys.get() : keyRing.publicKeys()) };
     },
   };
 }

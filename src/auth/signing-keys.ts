@@ -44,6 +44,20 @@ async function readSigningKeys(db: Handle, lifetime: number): Promise<StoredKey[
   return rows.map((row) => row.key);
 }
 
+/** The public keys of the last 13 months, also of statements that were signed then, newest first. */
+export async function readRetiredKeys(db: Handle): Promise<JWK[]> {
+  const rows = await db.query<{ key: JWK }>(
+    `select public_jwk as key from signing_keys
+      where retired_at is null or retired_at > clock_timestamp() - interval '13 months'
+      order by created_at desc, kid limit ${MOST_KEYS}`,
+    [],
+  );
+  return rows.map((row) => row.key);
+}
+
+/** Keys that are published at most: half a megabyte. */
+const MOST_KEYS = 1_000;
+
 /** As `readSigningKeys`. Makes the first key if there is none; of concurrent processes, only one makes it. */
 export async function readOrMakeSigningKeys(
   database: Database,

@@ -104,20 +104,41 @@ export interface EventCounts extends Record<DeliveryStatus, number> {
   missing: number;
 }
 
+/** Events that a statement covers at most: Postgres makes their digest in memory, 37 bytes an event. */
+const MOST_EVENTS = 5_000_000;
+
+/** As `readWindow`, with the digest of the events' ids. @throws Refusal unavailable if there are too many events */
+export async function readStatementWindow(db: Handle, window: Window) {
+  const { digest, ...row } = await readCounts<{ digest: string | null }>(db, WINDOW_WITH_DIGEST, window);
+  if (digest === null) {
+    const detail = `The window has more than ${MOST_EVENTS.toLocaleString('en')} events. Request a shorter window.`;
+    throw new Refusal('unavailable', detail);
+  }
+  return { ...row, digest };
+}
+
+interface Window {
+  clientId: string;
+  endpointId: string;
+  since: number;
+  until: number;
+}
+
 /** The events of a window, one endpoint's deliveries of them, and the periods that touch it, in one snapshot. */
-export async function readWindow(
-  db: Handle,
-  window: { clientId: string; endpointId: string; since: number; until: number },
-): Promise<EventCounts & { periods: DisabledPeriod[] }> {
+export const readWindow = (db: Handle, window: Window): Promise<EventCounts & { periods: DisabledPeriod[] }> =>
+  readCounts(db, WINDOW, window);
+
+async function readCounts<Others = unknown>(db: Handle, text: string, window: Window) {
   const { clientId, endpointId, since, until } = window;
   const times = [new Date(since).toISOString(), new Date(until).toISOString()];
   const ids = [lowestIdAt(since), lowestIdAt(until)];
   const values = [clientId, endpointId, ...ids, ...times, SHOWN_PERIODS];
-  const row = await rowOf<Omit<EventCounts, 'missing'> & { periods: PeriodRow[] }>(db, WINDOW, values);
+  type Row = Others & Omit<EventCounts, 'missing'> & { periods: PeriodRow[] };
+  const row = await rowOf<Row>(db, text, values);
   const { events, succeeded, pending, failed, cancelled, periods } = row;
   // An event has at most one delivery for an endpoint, with the event's time in its id.
   const missing = events - succeeded - pending - failed - cancelled;
-  return { events, succeeded, pending, failed, cancelled, missing, periods: periods.map(toPeriod) };
+  return { ...row, missing, periods: periods.map(toPeriod) };
 }
 
 /** A period as JSON has it. */
@@ -135,7 +156,7 @@ const STATUSES = Object.values(DeliveryStatus);
  * begins with the time of its event. Their order makes Postgres choose them (see `exactly`). The periods of an endpoint
  * do not overlap, so those that touch the window are among the latest that start before its end.
  */
-const WINDOW = `
+const windowStatement = (events: string) => `
 with latest as (
   select id, started_at, ended_at, reason from endpoint_disabled_periods
    where endpoint_id = $2::uuid and started_at < $6::timestamptz
@@ -147,13 +168,24 @@ with latest as (
      select from deliveries where endpoint_id = $2::uuid and status >= s.status and status <= s.status and ${IN_WINDOW}
       order by status, id desc) d
 )
-select (select count(*)::int
-          from (select from events where client_id >= $1::uuid and client_id <= $1::uuid and ${IN_WINDOW}
-                 order by client_id, id desc) e) as events, counts.*,
+select of_events.*, counts.*,
        (select coalesce(json_agg(json_build_object('from', started_at, 'to', ended_at, 'reason', reason)
                                  order by started_at, id), '[]')
           from latest where ended_at is null or ended_at > $5::timestamptz) as periods
-  from counts`;
+  from counts, (${events}) of_events`;
+
+const WINDOW = windowStatement(`
+select count(*)::int as events
+  from (select from events where client_id >= $1::uuid and client_id <= $1::uuid and ${IN_WINDOW}
+         order by client_id, id desc) e`);
+
+/** The order is that of the same index, read backwards. Ids sort as their texts do. */
+const WINDOW_WITH_DIGEST = windowStatement(`
+select count(*)::int as events,
+       case when count(*) <= ${MOST_EVENTS} then
+         encode(sha256(convert_to(coalesce(string_agg(id::text || e'\\n', ''), ''), 'UTF8')), 'hex') end as digest
+  from (select id from events where client_id >= $1::uuid and client_id <= $1::uuid and ${IN_WINDOW}
+         order by client_id desc, id limit ${MOST_EVENTS + 1}) e`);
 
 /** Events that one statement compares with the deliveries of an endpoint, at most (contract, `missing_from`). */
 export const LOOKED_AT = 10_000;

@@ -1,4 +1,5 @@
-import { readWindow, readWithinLimits } from '../delivery/window.js';
+import type { StatementClaims } from '../auth/authority.js';
+import { readStatementWindow, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint } from '../endpoints/endpoints.js';
 import { type Handle, readClock } from '../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
@@ -21,6 +22,8 @@ interface StatementRequest {
   until?: number | undefined;
   /** ms; a window that starts earlier is refused. */
   retention: number;
+  /** Signs a final statement. */
+  sign: (claims: StatementClaims) => Promise<string>;
 }
 
 /**
@@ -29,7 +32,7 @@ interface StatementRequest {
  * statement_limit_reached | unavailable
  */
 export async function readStatement(db: Handle, request: StatementRequest) {
-  const { clientId, endpointId, retention } = request;
+  const { clientId, endpointId, retention, sign } = request;
   const endpoint = await getEndpoint(db, clientId, endpointId);
   const now = await readClock(db);
   const until = request.until ?? now;
@@ -45,14 +48,26 @@ export async function readStatement(db: Handle, request: StatementRequest) {
     throw refusal('outside_retention', 'since', 'outside_retention', detail);
   }
   const window = { clientId: endpoint.clientId, endpointId, since, until };
-  const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readWindow(tx, window));
-  return {
+  const { periods, ...counts } = await readWithinLimits(db, clientId, (tx) => readStatementWindow(tx, window));
+  const { digest, events, succeeded, pending, failed, cancelled, missing } = counts;
+  // No event is added to the window any more.
+  const final = until < now - FINAL_AFTER;
+  const signed = {
     since: new Date(since),
     until: new Date(until),
-    ...counts,
-    complete: counts.succeeded === counts.events,
-    // No event is added to the window any more.
-    final: until < now - FINAL_AFTER,
+    events,
+    succeeded,
+    pending,
+    failed,
+    cancelled,
+    missing,
+    complete: succeeded === events,
+    digest,
+  };
+  return {
+    ...signed,
+    final,
+    signature: final ? await sign({ sub: endpoint.clientId, webhookId: endpointId, ...signed }) : null,
     disabledPeriods: periods,
     periodsKnownSince: endpoint.periodsKnownSince,
   };

@@ -151,5 +151,6 @@ const trustingAuthority: Authority = {
       throw new Refusal('invalid_token', 'not a token of this test');
     }
   },
+  signStatement: async () => 'a.signature',
   jwks: async () => ({ keys: [] }),
 };

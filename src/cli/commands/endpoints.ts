@@ -1,3 +1,4 @@
+import type { StatementClaims } from '../../auth/authority.js';
 import { showClient } from '../../auth/clients.js';
 import { getCheck, startCheck } from '../../checks/checks.js';
 import { recoverEndpoint } from '../../delivery/recoveries.js';
@@ -21,7 +22,7 @@ import { readStatement } from '../../reports/statement.js';
 import { type Command, idOf, type Limit, limitOf, limitWithin, parseSince } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { canAsk, confirm, waitFor } from '../terminal.js';
-import { onDatabase } from '../with-database.js';
+import { authorityIn, onDatabase } from '../with-database.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */
 export function declare(endpoints: Command): void {
@@ -131,7 +132,8 @@ function requireWindow(command: Command, { since, until }: Window, isLimited: bo
 const statement = onDatabase(
   async ({ database, environment }, endpointId: string, { since, until }: Partial<Window>, command: Command) => {
     if (since !== undefined) requireWindow(command, { since, until }, true);
-    const request = { clientId: null, endpointId, since, until, retention: environment.RETENTION };
+    const sign = (claims: StatementClaims) => authorityIn(database, environment).signStatement(claims);
+    const request = { clientId: null, endpointId, since, until, retention: environment.RETENTION, sign };
     return { json: { webhookId: endpointId, ...presentStatement(await readStatement(database, request)) } };
   },
 );

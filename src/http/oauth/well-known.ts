@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import type { Authority } from '../../auth/authority.js';
 import { SCOPES } from '../../auth/caller.js';
 import { SIGNING_ALGORITHM } from '../../auth/signing-keys.js';
+import { Refusal } from '../../platform/refusal.js';
 import type { AppMiddleware, State } from '../context.js';
 import { staticDocument } from '../response.js';
 
@@ -29,7 +30,13 @@ export function addWellKnown(
 ): void {
   const { issuer } = authority;
   router.get(authPaths(issuer, '/.well-known/jwks.json'), limit, async (ctx) => {
-    const keys = await authority.jwks();
+    const { retired } = ctx.query;
+    if (retired !== undefined && retired !== 'true') {
+      const detail = 'must be true, once, or absent';
+      const error = { parameter: 'retired', code: 'invalid_value', detail };
+      throw new Refusal('invalid_request', `retired: ${detail}.`, [error]);
+    }
+    const keys = await authority.jwks(retired === 'true');
     ctx.set('Cache-Control', `public, max-age=${KEYS_MAX_AGE}`);
     ctx.body = keys;
   });

@@ -98,11 +98,18 @@ export function openPaths(authUrl: string): Paths {
         },
       },
     },
-    '/.well-known/jwks.json': discovery(
-      'getJwks',
-      'The public keys that verify access tokens (RFC 7517)',
-      jwkSetView,
-      LIMITED,
+    '/.well-known/jwks.json': withQuery(
+      discovery('getJwks', 'The public keys that verify access tokens and statements (RFC 7517)', jwkSetView, {
+        ...LIMITED,
+        ...problemResponses(['invalid_request']),
+      }),
+      {
+        name: 'retired',
+        in: 'query',
+        schema: { type: 'string', enum: ['true'] },
+        description:
+          'With the keys of the last 13 months: they verify the signatures of older statements. Revoked keys are not among them.',
+      },
     ),
     '/.well-known/oauth-authorization-server': discovery(
       'getAuthorizationServer',
@@ -116,6 +123,8 @@ export function openPaths(authUrl: string): Paths {
     ),
   };
 }
+
+const withQuery = ({ get }: { get: Json }, parameter: Json) => ({ get: { ...get, parameters: [parameter] } });
 
 const HTML = { content: { 'text/html': { schema: { type: 'string' } } } };
 const ANY_JSON = { content: { 'application/json': { schema: { type: 'object' } } } };

@@ -35,7 +35,7 @@ const DISABLING =
   'Disabling the endpoint stops new attempts at once and cancels its pending deliveries: up to 1,000 with this request, the rest soon after. Until then the endpoint cannot be enabled.';
 
 /** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
-export function endpointRoutes({ config, masterKeys }: AppDependencies) {
+export function endpointRoutes({ config, masterKeys, authority }: AppDependencies) {
   const guard = createAddressGuard(config.receivers);
   const rules: EndpointRules = {
     httpsOnly: config.environment === 'production',
@@ -141,7 +141,8 @@ export function endpointRoutes({ config, masterKeys }: AppDependencies) {
       refusals: ['outside_retention', 'statement_limit_reached'],
       async handle({ caller: { clientId }, params: { webhookId: endpointId }, query: window, db }) {
         const { retention } = config;
-        return presentStatement(await readStatement(db, { clientId, endpointId, ...window, retention }));
+        const request = { clientId, endpointId, ...window, retention, sign: authority.signStatement };
+        return presentStatement(await readStatement(db, request));
       },
     }),
   ];

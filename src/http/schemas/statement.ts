@@ -38,6 +38,15 @@ export const statementView = view('Statement', {
   final: z.boolean().meta({
     description: 'True if `until` is more than 60 s ago. Before that, an event may still be added to the window.',
   }),
+  digest: z.string().meta({
+    description:
+      'SHA-256 of the ids of these events, sorted, each followed by a line feed, in lower-case hexadecimal: your own list of ids has the same digest if it has the same events.',
+    examples: ['e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  }),
+  signature: z.string().nullable().meta({
+    description:
+      'A JWS (RS256, `typ: statement+jwt`) over this statement, the client and the endpoint, as proof for third parties; null until `final`. Its key is one of `/.well-known/jwks.json?retired=true` for 13 months.',
+  }),
   disabled_periods: z.array(disabledPeriod).meta({
     description: `The periods in which the endpoint was disabled: the latest ${SHOWN_PERIODS} that touch the window, oldest first.`,
   }),

@@ -69,7 +69,7 @@ describe('invalid arguments end with 2 and one line', () => {
 test('--help describes every command', () => {
   const { code, stdout } = run(['--help']);
   expect(code).toBe(0);
-  for (const command of ['listen', 'forward', 'verify', 'trigger', 'check']) {
+  for (const command of ['listen', 'forward', 'verify', 'trigger', 'check', 'verify-statement']) {
     expect(stdout).toContain(command);
     expect(run([command, '--help'])).toMatchObject({
       code: 0,

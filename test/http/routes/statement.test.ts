@@ -87,6 +87,8 @@ describe('the statement of an endpoint', () => {
       missing: 2,
       complete: false,
       final: true,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      signature: expect.any(String),
       disabled_periods: [],
       periods_known_since: endpoint.created_at,
     });

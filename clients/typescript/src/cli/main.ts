@@ -5,14 +5,22 @@ import { listen } from './listen.js';
 import { type Commands, run } from './run.js';
 import { trigger } from './trigger.js';
 import { verify } from './verify.js';
+import { verifyStatementCommand } from './verify-statement.js';
 
 const NAME = 'transfer-service-client';
-const COMMANDS: Commands = { listen, forward, verify, trigger, check };
+const COMMANDS: Commands = {
+  listen,
+  forward,
+  verify,
+  trigger,
+  check,
+  'verify-statement': verifyStatementCommand,
+};
 
 const OVERVIEW = `usage: ${NAME} COMMAND [options]
 
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(16)} ${summary}`)
   .join('\n')}
 
 ${NAME} COMMAND --help describes a command; --version prints the release.

@@ -1,4 +1,4 @@
-import type { Call, CallOptions, ResultOf } from '../operations.js';
+import type { Call, CallOptions, QueryOf, ResultOf } from '../operations.js';
 import type { Meta } from '../types.js';
 
 /** The service itself. These calls need no token. */
@@ -35,9 +35,9 @@ export class Service {
     return this.#call('getSignatureVectors', {}, options);
   }
 
-  /** Reads the public keys that verify access tokens (RFC 7517). */
-  jwks(options?: CallOptions): Promise<ResultOf<'getJwks'>> {
-    return this.#call('getJwks', {}, options);
+  /** Reads the public keys that verify access tokens and statements (RFC 7517); `retired`: of the last 13 months. */
+  jwks(query?: QueryOf<'getJwks'>, options?: CallOptions): Promise<ResultOf<'getJwks'>> {
+    return this.#call('getJwks', { query }, options);
   }
 
   /** Reads the metadata of the token endpoint (RFC 8414). */
