@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 77e2606603fff7d8d0ebaa9d325adab8576536e67e4732158ab608ede18110f1
+// Document: 57e02300a9d2c52c1e1f79e49c22109f7a1e2da47481a2174233049105d2d7e3
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -604,6 +604,10 @@ export interface components {
       complete: boolean;
       /** True if `until` is more than 60 s ago. Before that, an event may still be added to the window. */
       final: boolean;
+      /** SHA-256 of the ids of these events, sorted, each followed by a line feed, in lower-case hexadecimal: your own list of ids has the same digest if it has the same events. */
+      digest: string;
+      /** A JWS (RS256, `typ: statement+jwt`) over this statement, the client and the endpoint, as proof for third parties; null until `final`. Its key is one of `/.well-known/jwks.json?retired=true` for 13 months. */
+      signature: string | null;
       /** The periods in which the endpoint was disabled: the latest 100 that touch the window, oldest first. */
       disabled_periods: components["schemas"]["DisabledPeriod"][];
       /**
@@ -1003,7 +1007,10 @@ export interface operations {
   };
   getJwks: {
     parameters: {
-      query?: never;
+      query?: {
+        /** With the keys of the last 13 months: they verify the signatures of older statements. Revoked keys are not among them. */
+        retired?: "true";
+      };
       header?: never;
       path?: never;
       cookie?: never;
