@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { hasOperatorScope } from '../auth/caller.js';
 import type { Handle } from '../platform/database/database.js';
 import { isId } from '../platform/ids.js';
@@ -5,7 +6,7 @@ import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
 import type { AppContext, AppDependencies } from './context.js';
 import { readIdempotencyKey, respondOnce, respondTogether } from './idempotency.js';
-import { problemResponse, send } from './response.js';
+import { jsonResponse, problemResponse, send } from './response.js';
 import { isKeyed, type Route } from './route.js';
 import { limitParameters } from './validation-errors.js';
 
@@ -24,8 +25,10 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
     const { around = (change) => change() } = route;
-    const accept = () => route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes });
-    if (key === undefined) {
+    const once = key === undefined ? undefined : { key, bodyDigest: hash('sha256', bytes, 'buffer') };
+    const accept = () =>
+      route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes, ...(once && { once }) });
+    if (once === undefined) {
       const work = accept();
       const run = () => (isTransaction(route) ? database.transaction(work) : work(database));
       send(ctx, await around(run));
@@ -33,9 +36,13 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     }
     const hashes = masterKeys.digests('idempotency', [`${ctx.method} ${ctx.path}\n`, bytes]);
     const work = async (db: Handle) => accept()(db);
+    const earlier = async (db: Handle) => {
+      const made = await route.earlier?.({ caller, db, once });
+      return made === undefined ? undefined : jsonResponse(200, JSON.stringify(made));
+    };
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
-    const once = { clientId: caller.clientId, key, hashes, work, refused };
-    send(ctx, await around(() => together?.(once) ?? respondOnce(database, once)));
+    const keyed = { clientId: caller.clientId, key: once.key, hashes, work, earlier, refused };
+    send(ctx, await around(() => together?.(keyed) ?? respondOnce(database, keyed)));
   };
 }
 

@@ -42,6 +42,11 @@ interface Keyed {
   hashes: ReturnType<MasterKeys['digests']>;
   /** Checks the request first: where its key was used for another one, that is reported and not what is invalid. */
   work: (db: Handle) => Promise<HttpResponse>;
+  /**
+   * Finds what an earlier request with the key made, where no response to it is kept: the response, or undefined.
+   * @throws Refusal idempotency_key_reused
+   */
+  earlier?: ((db: Handle) => Promise<HttpResponse | undefined>) | undefined;
   /** Makes the response of a refusal that is kept. */
   refused: (refusal: Refusal) => HttpResponse;
 }
@@ -102,7 +107,9 @@ async function respondAll(tx: Handle, all: readonly Keyed[]): Promise<Settled[]>
       throw new Refusal('idempotency_key_in_use', 'The first request with this key is still running.');
     }
     const before = keptFor(keyed, kept);
-    if (before) return { ...before, headers: { ...before.headers, 'Idempotency-Replayed': 'true' } };
+    const repeated = before && before !== 'other' ? before : await keyed.earlier?.(tx);
+    if (repeated) return { ...repeated, headers: { ...repeated.headers, 'Idempotency-Replayed': 'true' } };
+    if (before === 'other') throw keyReused();
     const response = await keyed.work(tx).catch((error: unknown) => keyed.refused(keptRefusal(error)));
     made.push({ keyed, response });
     return response;
@@ -135,17 +142,14 @@ interface Kept extends HttpResponse {
   hash: string;
 }
 
-/**
- * The response that is kept for a request.
- * @throws Refusal idempotency_key_reused where it belongs to another request
- */
-function keptFor({ clientId, key, hashes }: Keyed, all: readonly Kept[]): HttpResponse | undefined {
+export const keyReused = () => new Refusal('idempotency_key_reused', 'This key was used for another request.');
+
+/** The response that is kept for a request; `other`: it belongs to another request with the key. */
+function keptFor({ clientId, key, hashes }: Keyed, all: readonly Kept[]): HttpResponse | 'other' | undefined {
   const kept = all.find((one) => one.clientId === clientId && one.key === key);
   if (!kept) return undefined;
   const hash = Buffer.from(kept.hash, 'hex');
-  if (!hashes.some((own) => timingSafeEqual(own, hash))) {
-    throw new Refusal('idempotency_key_reused', 'This key was used for another request.');
-  }
+  if (!hashes.some((own) => timingSafeEqual(own, hash))) return 'other';
   const { status, headers, text } = kept;
   return { status, headers, text };
 }

@@ -26,6 +26,8 @@ export interface Incoming<Path extends string, Query, Body> {
    * its statements through this handle.
    */
   db: Handle;
+  /** Of a request with an `Idempotency-Key`: the key, and the digest by which a repeat of its body is known. */
+  once?: { key: string; bodyDigest: Buffer<ArrayBuffer> };
 }
 
 /** One operation of the API: the single declaration that documents it, checks its requests and runs it. */
@@ -54,11 +56,20 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
   returns?: View;
   /** 200 unless given. */
   status?: 201 | 202;
+  /**
+   * Presents what an earlier request with the same key made, once its response is no longer kept; undefined: nothing.
+   * @throws Refusal idempotency_key_reused where that request had another body
+   */
+  earlier?: (incoming: Keyed) => Promise<z.output<View> | undefined>;
   /** In addition to the refusals that every operation has. */
   refusals?: readonly RefusalCode[];
   /** Does the work and presents its result. */
   handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<z.output<View> | Reply>;
 }
+
+/** A request with an `Idempotency-Key`, whose body is not read yet. */
+type Keyed = Pick<Incoming<string, never, never>, 'caller' | 'db'> &
+  Required<Pick<Incoming<string, never, never>, 'once'>>;
 
 /** A request before it is parsed: the bytes of its body, empty where there is none. */
 type Unread = Omit<Incoming<string, never, never>, 'query' | 'body' | 'db'> & { bytes: Uint8Array };

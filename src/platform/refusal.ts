@@ -61,7 +61,8 @@ const MEANINGS = {
       'The client has the maximum number of webhook endpoints; delete one first. One more is accepted at the URL of an enabled one, to switch its secret.',
     idempotency_key_not_supported:
       'The response holds a secret or a link, which is never stored; send the request without `Idempotency-Key`.',
-    idempotency_key_reused: 'This key was used for another request in the last 24 hours.',
+    idempotency_key_reused:
+      'This key was used for another request: in the last 24 hours, or for a transfer, which keeps its key.',
   },
   429: {
     rate_limited:

@@ -61,6 +61,8 @@ select (select count(*)::int from candidates) as seen, (select max(id::text) fro
 const EXPIRED = {
   /** Stored responses (contract: 24 h). */
   idempotency_keys: `created_at < now() - interval '24 hours'`,
+  /** No process accepts the assertion any more. */
+  used_assertions: `expires_at < now()`,
   /** No statement reaches a period that ended before the retention. */
   endpoint_disabled_periods: `ended_at < now() - $2::bigint * interval '1 millisecond'`,
   /** The console shows 24 h; the second day is for a clock that differs. */

@@ -5,14 +5,13 @@ import { KEPT } from '../delivery/workflow-starts.js';
 import type { Action, By } from '../platform/audit.js';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Handle, Sharing } from '../platform/database/database.js';
-import type { Transfer } from '../platform/database/generated/client.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 import { timeLeft } from '../platform/deadline.js';
 import { NOW, newIdSql } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { currentTraceparent } from '../platform/telemetry/traces.js';
 import { NEXT_STATUSES, type ReasonCode, TRANSFER_STATUSES } from './states.js';
-import { type TransferJson, toTransfer, transferJson } from './transfer-json.js';
+import { type Transfer, type TransferJson, toTransfer, transferJson } from './transfer-json.js';
 
 /**
  * Changes the status and makes the event with its deliveries, all in one statement. The statement compares and sets the

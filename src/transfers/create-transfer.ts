@@ -2,10 +2,9 @@ import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import type { SandboxTransferInput } from '../../workflows/sandbox-transfer.js';
 import { enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { atomically, type Handle, rowOf } from '../platform/database/database.js';
-import type { Transfer } from '../platform/database/generated/client.js';
 import { NOW, newIdSql } from '../platform/ids.js';
 import { admitSandboxTransfer, automaticSteps, type SandboxRules, type SandboxStep } from './sandbox.js';
-import { type TransferJson, toTransfer, transferJson } from './transfer-json.js';
+import { type Transfer, type TransferJson, toTransfer, transferJson } from './transfer-json.js';
 
 export interface NewTransfer {
   clientId: string;
@@ -18,6 +17,8 @@ export interface NewTransfer {
   destination: { name: string; account: string };
   reference: string | null;
   metadata: Record<string, string>;
+  /** The `Idempotency-Key` and the digest of the request's body. */
+  once?: { key: string; bodyDigest: Uint8Array } | undefined;
 }
 
 /**
@@ -56,10 +57,10 @@ async function enqueueSteps(tx: Handle, transfer: Transfer, steps: readonly Sand
 }
 
 async function insert(db: Handle, transfer: NewTransfer, moves: boolean): Promise<Transfer> {
-  const { clientId, amount, destination, reference, metadata } = transfer;
+  const { clientId, amount, destination, reference, metadata, once } = transfer;
   const row = await rowOf<{ transfer: TransferJson }>(db, INSERT, [
     ...[clientId, String(amount.value), amount.currency, destination.name, destination.account, reference],
-    ...[JSON.stringify(metadata), moves],
+    ...[JSON.stringify(metadata), moves, once?.key ?? null, once?.bodyDigest ?? null],
   ]);
   return toTransfer(row.transfer);
 }
@@ -68,8 +69,9 @@ async function insert(db: Handle, transfer: NewTransfer, moves: boolean): Promis
 const INSERT = `
 with transfer as (
   insert into transfers (id, client_id, amount_value, amount_currency, destination_name, destination_account, reference,
-                         metadata, created_at, updated_at)
-  select ${newIdSql('at')}, $1::uuid, $2::bigint, $3::text, $4::text, $5::text, $6::text, $7::jsonb, at, at
+                         metadata, idempotency_key, request_digest, created_at, updated_at)
+  select ${newIdSql('at')}, $1::uuid, $2::bigint, $3::text, $4::text, $5::text, $6::text, $7::jsonb, $9::text,
+         $10::bytea, at, at
     from ${NOW} as clock(at)
   returning *
 ), history as (

@@ -13,7 +13,7 @@ const LAST_REQUESTS = 30_000;
 
 /**
  * Erases what names persons or accounts in the rows of a revoked client: of its transfers the destination, reference,
- * metadata and reasons, of its endpoints url and description, its name, networks and stored responses. Amounts,
+ * metadata, `Idempotency-Key` and reasons, of its endpoints url and description, its name, networks and stored responses. Amounts,
  * statuses, times and ids stay. Its endpoints are deleted. A call that was killed is repeated; a call after the last
  * changes nothing.
  * @returns the number of rows that were changed
@@ -77,9 +77,11 @@ select (select count(*)::int from page) as seen, (select max(id::text) from page
        (select count(*)::int from changed) as changed`;
 
 const ERASE_TRANSFERS = `${pageOf('transfers')}, changed as (
-  update transfers t set destination_name = 'erased', destination_account = 'erased', reference = null, metadata = '{}'
+  update transfers t set destination_name = 'erased', destination_account = 'erased', reference = null, metadata = '{}',
+         idempotency_key = null, request_digest = null
     from page p where t.id = p.id
-     and (destination_name <> 'erased' or destination_account <> 'erased' or reference is not null or metadata <> '{}')
+     and (destination_name <> 'erased' or destination_account <> 'erased' or reference is not null or metadata <> '{}'
+      or idempotency_key is not null)
   returning 1
 ), reasons as (
   update transfer_status_history h set reason = null from page p where h.transfer_id = p.id and h.reason is not null

@@ -13,6 +13,8 @@ export interface TransferFilters extends Omit<IdRange, 'before'> {
   clientId: string | null;
   status?: TransferStatus | undefined;
   reference?: string | undefined;
+  /** The `Idempotency-Key` of its creation. */
+  key?: string | undefined;
   order: ListOrder;
   /** The last id of the page before. */
   cursor?: string | undefined;
@@ -37,7 +39,7 @@ const TYPES = { reference: 'text', status: 'transfer_status', client_id: 'uuid' 
  * clients) has an index of its own. A reference, or a final status, of all clients needs a page of each client: its
  * indexes begin with the client.
  */
-function listStatement({ clientId, status, reference, order, cursor, take, ...range }: TransferFilters) {
+function listStatement({ clientId, status, reference, key, order, cursor, take, ...range }: TransferFilters) {
   const isOldest = order === 'oldest';
   // The indexes are in the order (…, id desc): read backwards, the oldest are first.
   const [forward, byTime] = isOldest ? ['desc', 'asc'] : ['asc', 'desc'];
@@ -58,18 +60,33 @@ function listStatement({ clientId, status, reference, order, cursor, take, ...ra
     const who = clientId === null ? '' : `where c.id = ${use(clientId, 'uuid')}`;
     return `select p.id from clients c cross join lateral (${each}) p ${who} order by p.id ${byTime} limit ${limit}`;
   };
+  const keyed = (wanted: string) => {
+    const where = ['t.client_id =', use(clientId, 'uuid'), 'and t.idempotency_key =', use(wanted, 'text')];
+    if (reference !== undefined) within.push(`t.reference = ${use(reference, 'text')}`);
+    if (status !== undefined) within.push(`t.status = ${use(status, 'transfer_status')}`);
+    return `select t.id from transfers t where ${where.join(' ')} and ${within.join(' and ')} limit ${limit}`;
+  };
   const ids =
-    reference !== undefined
-      ? ofEachClient('reference', reference, ...(status ? [`t.status = ${use(status, 'transfer_status')}`] : []))
-      : status !== undefined && clientId === null && UNFINISHED_STATUSES.includes(status)
-        ? page('status', status, UNFINISHED)
-        : status !== undefined
-          ? ofEachClient('status', status)
-          : clientId !== null
-            ? page('client_id', clientId)
-            : `select t.id from transfers t where ${within.join(' and ')} order by t.id ${byTime} limit ${limit}`;
+    key !== undefined
+      ? keyed(key)
+      : reference !== undefined
+        ? ofEachClient('reference', reference, ...(status ? [`t.status = ${use(status, 'transfer_status')}`] : []))
+        : status !== undefined && clientId === null && UNFINISHED_STATUSES.includes(status)
+          ? page('status', status, UNFINISHED)
+          : status !== undefined
+            ? ofEachClient('status', status)
+            : clientId !== null
+              ? page('client_id', clientId)
+              : `select t.id from transfers t where ${within.join(' and ')} order by t.id ${byTime} limit ${limit}`;
   return { text: `select p.id::text from (${ids}) p`, values };
 }
+
+/** The transfer that the client created with an `Idempotency-Key`, with its history; null: none. */
+export function findTransferByKey(db: Handle, clientId: string, key: string) {
+  return db.prisma.transfer.findFirst({ where: { clientId, idempotencyKey: key }, include: WITH_HISTORY });
+}
+
+const WITH_HISTORY = { history: { orderBy: { position: 'asc' } } } as const;
 
 /**
  * Reads a transfer with its history, oldest entry first.
@@ -79,7 +96,7 @@ function listStatement({ clientId, status, reference, order, cursor, take, ...ra
 export async function getTransfer(db: Handle, clientId: string | null, id: string) {
   const transfer = await db.prisma.transfer.findFirst({
     where: { id, ...(clientId !== null && { clientId }) },
-    include: { history: { orderBy: { position: 'asc' } } },
+    include: WITH_HISTORY,
   });
   if (!transfer) throw new Refusal('not_found', 'There is no such transfer.');
   return transfer;

@@ -199,19 +199,13 @@ describe('Idempotency-Key', () => {
   });
 
   it('expires after 24 hours', async () => {
-    const key = newKey();
-    const first = await create(key);
-    const age = (hours: number) =>
-      api.database.prisma.idempotencyKey.updateMany({
-        where: { clientId: client.id, key },
-        data: { createdAt: new Date(Date.now() - hours * 3_600_000) },
-      });
-    await age(23.9);
-    expect((await create(key)).body.id).toBe(first.body.id);
-    await age(24.1);
-    const anew = await create(key, { reference: 'anew' });
-    expect([anew.status, anew.headers.get('idempotency-replayed')]).toEqual([201, null]);
-    expect((await create(key, { reference: 'anew' })).body.id).toBe(anew.body.id);
+    const [key, { body: transfer }] = [newKey(), await create(newKey())];
+    const cancel = () => keyed(client, `/transfers/${transfer.id}/cancel`, key);
+    const first = await cancel();
+    await age(key, 23.9);
+    expect((await cancel()).text).toBe(first.text);
+    await age(key, 24.1);
+    expect((await cancel()).body.code).toBe('invalid_transition');
   });
 
   it.each(['""', '" ', '"a', '"a\\b"', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'é'])(
@@ -221,6 +215,97 @@ describe('Idempotency-Key', () => {
       expect([status, body.code]).toEqual([422, 'invalid_request']);
     },
   );
+});
+
+/** Makes the response that is kept for a key older. */
+const age = (key: string, hours: number) =>
+  api.database.prisma.idempotencyKey.updateMany({
+    where: { clientId: client.id, key },
+    data: { createdAt: new Date(Date.now() - hours * 3_600_000) },
+  });
+
+describe("a transfer's Idempotency-Key", () => {
+  const replayed = ({ status, headers }: { status: number; headers: Headers }) => [
+    status,
+    headers.get('idempotency-replayed'),
+  ];
+
+  it('returns the transfer as it is now after 24 hours, and creates no second one', async () => {
+    const key = newKey();
+    const { body: first } = await create(key);
+    await client.call('POST', `/transfers/${first.id}/cancel`);
+    await age(key, 24.1);
+    const [late, again] = [await create(key), await create(`"${key}"`)];
+    expect([replayed(late), replayed(again)]).toEqual(Array(2).fill([200, 'true']));
+    const { body: now } = await client.call('GET', `/transfers/${first.id}`);
+    expect(late.body).toEqual(now);
+    expect(now).toMatchObject({ status: 'CANCELLED', idempotency_key: key });
+    expect(again.body).toEqual(now);
+  });
+
+  it('rejects another body after 24 hours, also an invalid one, and one that differs in a blank', async () => {
+    const key = newKey();
+    await create(key);
+    await age(key, 24.1);
+    const spaced = `${JSON.stringify(transferRequest())} `;
+    const headers = { 'Idempotency-Key': key, 'Content-Type': 'application/json' };
+    for (const reply of [
+      await create(key, { reference: 'other' }),
+      await keyed(client, '/transfers', key, {}),
+      await client.call('POST', '/transfers', { body: spaced, headers }),
+    ]) {
+      expect([reply.status, reply.body.code]).toEqual([422, 'idempotency_key_reused']);
+    }
+  });
+
+  it('is free on other routes after 24 hours, and still finds the transfer', async () => {
+    const key = newKey();
+    const { body: transfer } = await create(key);
+    await age(key, 24.1);
+    const cancelled = await keyed(client, `/transfers/${transfer.id}/cancel`, key);
+    expect(replayed(cancelled)).toEqual([200, null]);
+    const late = await create(key);
+    expect([...replayed(late), late.body.id]).toEqual([200, 'true', transfer.id]);
+    expect((await keyed(client, `/transfers/${transfer.id}/cancel`, key)).text).toBe(cancelled.text);
+  });
+
+  it('is separate for each client, and null without one', async () => {
+    const [key, other] = [newKey(), await api.client()];
+    const [mine, theirs] = [await create(key), await create(key, {}, other)];
+    expect(theirs.body.id).not.toBe(mine.body.id);
+    expect((await client.call('POST', '/transfers', { json: transferRequest() })).body.idempotency_key).toBeNull();
+  });
+
+  it('is a filter of GET /transfers: whole, unquoted and case-sensitive', async () => {
+    const own = await api.client();
+    const key = `Week-end "${newKey()}"`;
+    const { body: transfer } = await create(`"${key.replace(/"/g, '\\"')}"`, {}, own);
+    const find = async (query: string) =>
+      (await own.call('GET', `/transfers?${query}`)).body.data?.map(({ id }: { id: string }) => id);
+    const whole = `idempotency_key=${encodeURIComponent(key)}`;
+    expect(await find(whole)).toEqual([transfer.id]);
+    expect(await find(`${whole}&status=CREATED&reference=${encodeURIComponent(transfer.reference)}`)).toEqual([
+      transfer.id,
+    ]);
+    for (const none of [
+      whole.toUpperCase().replace('IDEMPOTENCY_KEY', 'idempotency_key'),
+      whole.slice(0, -3),
+      `${whole}&status=SENT`,
+      `${whole}&created_before=${transfer.created_at}`,
+      `idempotency_key=${encodeURIComponent(`"${key}"`)}`,
+    ]) {
+      expect(await find(none)).toEqual([]);
+    }
+    expect((await client.call('GET', `/transfers?${whole}`)).body.data).toEqual([]);
+    for (const wrong of ['', 'x'.repeat(256), '%00']) {
+      const { status, body } = await own.call('GET', `/transfers?idempotency_key=${wrong}`);
+      expect([status, body.errors?.[0]?.parameter]).toEqual([422, 'idempotency_key']);
+    }
+    const operator = await api.client(['operator:transfers']);
+    expect((await operator.call('GET', `/operator/transfers?${whole}`)).body.errors[0].code).toBe('unknown_parameter');
+    const shown = await operator.call('GET', `/operator/transfers/${transfer.id}`);
+    expect(shown.body.idempotency_key).toBe(key);
+  });
 });
 
 describe('readIdempotencyKey', () => {

@@ -70,7 +70,9 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
   const endpoint = (await makeEndpoint(db, id)).id;
   const disabled = (await makeEndpoint(db, id, { enabled: false })).id;
   await fillPast({ database: filling }, { clients: [{ id, endpoints: [endpoint] }], endpointsEach: 1 }, rows, () => {});
-  await filling.query(`update transfers set reference = 'the same' where client_id = $1`, [id]);
+  await filling.query(`update transfers set reference = 'the same', idempotency_key = id::text where client_id = $1`, [
+    id,
+  ]);
   await filling.query('analyze');
   // A few of the oldest have another status, unknown to the statistics.
   const status = `(array['pending', 'failed', 'cancelled'])[1 + n % 3]::delivery_status`;
@@ -149,6 +151,8 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     `?status=SENT&${RANGE}`,
     '?reference=none',
     '?reference=none&status=SENT',
+    '?idempotency_key=none',
+    '?idempotency_key=none&reference=none&status=SENT',
   ],
   '/transfers/{id}': () => [''],
   '/operator/transfers': ({ client }) =>

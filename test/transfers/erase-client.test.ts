@@ -19,7 +19,7 @@ async function revoked(): Promise<string> {
   await db.prisma.client.update({ where: { id }, data: { name: 'Lovelace & Co', networks: ['203.0.113.0/24'] } });
   for (const status of ['COMPLETED', 'FAILED', 'CANCELLED', 'RETURNED', 'COMPLETED'] as const) {
     const transfer = await makeTransfer(db, id, status);
-    const data = { reference: 'rent of Ada', metadata: { payer: 'Ada' } };
+    const data = { reference: 'rent of Ada', metadata: { payer: 'Ada' }, idempotencyKey: `rent of Ada ${newId()}` };
     await db.prisma.transfer.update({ where: { id: transfer.id }, data });
     await db.prisma.statusChange.updateMany({
       where: { transferId: transfer.id },
@@ -57,7 +57,13 @@ test('erases names, accounts and urls of the client alone, and keeps amounts, st
   expect(inspect({ client, transfers, endpoints }, { depth: 9 })).not.toMatch(
     /Lovelace|lovelace|DE0212|rent of|payer|asked for|203\.0\.113/,
   );
-  const erased = { destinationName: 'erased', destinationAccount: 'erased', reference: null, metadata: {} };
+  const erased = {
+    destinationName: 'erased',
+    destinationAccount: 'erased',
+    reference: null,
+    metadata: {},
+    idempotencyKey: null,
+  };
   expect(transfers).toEqual(
     before.transfers.map((transfer) => ({
       ...{ ...transfer, ...erased },

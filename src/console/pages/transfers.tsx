@@ -97,6 +97,11 @@ const transferPage = page({
                 </span>
               ),
               Reference: transfer.reference !== null && <Untrusted text={transfer.reference} />,
+              'Idempotency key': transfer.idempotency_key !== null && (
+                <span class="mono">
+                  <Untrusted text={transfer.idempotency_key} />
+                </span>
+              ),
               'Reason code': transfer.reason_code,
               Metadata:
                 pairs.length > 0 &&

@@ -128,7 +128,11 @@ function describeOperation(route: Route): Json {
     security: route.scopes.map((scope) => ({ [isOperators(scope) ? 'operator' : 'oauth2']: [scope] })),
     parameters: parametersOf(route),
     ...(route.body && { requestBody: requestBodyOf(route.body) }),
-    responses: { [route.status]: responseOf(route), ...problemResponses(refusalsOf(route)) },
+    responses: {
+      ...(route.earlier && { 200: earlierOf(route) }),
+      [route.status]: responseOf(route),
+      ...problemResponses(refusalsOf(route)),
+    },
   };
 }
 
@@ -169,6 +173,11 @@ function responseOf(route: Route): Json {
     ...(route.returns && jsonContent(route.returns)),
   };
 }
+
+const earlierOf = (route: Route): Json => ({
+  ...responseOf(route),
+  description: 'What an earlier request with the same `Idempotency-Key` made, as it is now, more than 24 hours later.',
+});
 
 /** Every problem code that the operation may respond with. */
 function refusalsOf(route: Route): RefusalCode[] {

@@ -4,15 +4,17 @@ import type { By } from '../../platform/audit.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
-import { getTransfer, LIST_ORDERS, listTransfers } from '../../transfers/read-transfers.js';
+import { findTransferByKey, getTransfer, LIST_ORDERS, listTransfers } from '../../transfers/read-transfers.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import type { AppDependencies } from '../context.js';
+import { keyReused } from '../idempotency.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { created } from '../response.js';
 import { type Incoming, routesOf } from '../route.js';
 import { idFilter, madeWithin, text } from '../schemas/fields.js';
 import {
+  createdTransferView,
   newTransfer,
   operatorTransferView,
   operatorTransferWithHistoryView,
@@ -35,6 +37,13 @@ const filters = z.strictObject({
   ...paging(cursors),
 });
 
+const ownFilters = z.strictObject({
+  ...filters.shape,
+  idempotency_key: text({ min: 1, max: 255 })
+    .optional()
+    .meta({ description: 'Only the transfer that was created with this `Idempotency-Key`, unquoted.' }),
+});
+
 /** Outcomes of simulated transfers by account. The OpenAPI document of production omits them. */
 const SANDBOX_OUTCOMES = `In the sandbox, a transfer changes its status automatically, with one event for each change, if its \`destination.account\` is ${SANDBOX_ACCOUNTS.map(
   ([account, statuses]) => `\`${account}\` (${statuses.join(', ')})`,
@@ -52,28 +61,34 @@ export function transferRoutes({ config, handover }: AppDependencies) {
     route('POST', '/transfers', {
       operationId: 'createTransfer',
       summary: 'Create a transfer',
-      description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
+      description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer. The transfer keeps its key: a repeat after the 24 hours gets 200 with the transfer as it is then, with its \`status_history\`.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
       body: newTransfer,
       status: 201,
-      returns: transferView,
+      returns: createdTransferView,
       refusals:
         config.environment === 'sandbox' ? ['unknown_sandbox_account', 'sandbox_limit_reached'] : ['sandbox_account'],
-      async handle({ caller, body, db }) {
-        const transfer = await createTransfer(db, config, { ...body, clientId: caller.clientId });
+      async earlier({ caller, db, once: { key, bodyDigest } }) {
+        const transfer = await findTransferByKey(db, caller.clientId, key);
+        if (!transfer) return undefined;
+        if (!transfer.requestDigest || !bodyDigest.equals(transfer.requestDigest)) throw keyReused();
+        return presentTransferWithHistory(transfer);
+      },
+      async handle({ caller, body, db, once }) {
+        const transfer = await createTransfer(db, config, { ...body, clientId: caller.clientId, once });
         return created(`${config.baseUrl}/transfers/${transfer.id}`, presentTransfer(transfer));
       },
     }),
     route('GET', '/transfers', {
       operationId: 'listTransfers',
       summary: 'List transfers',
-      query: filters,
+      query: ownFilters,
       returns: transfers,
       async handle(request) {
         const { caller, query, db } = request;
-        const { status, reference } = query;
+        const { status, reference, idempotency_key: key } = query;
         const { before: cursor, ...page } = pageOf(query);
         const { clientId } = caller;
-        const rows = await listTransfers(db, { clientId, status, reference, order: 'newest', cursor, ...page });
+        const rows = await listTransfers(db, { clientId, status, reference, key, order: 'newest', cursor, ...page });
         return respondWithPage(request, cursors, rows, presentTransfer);
       },
     }),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { StatusChange, Transfer } from '../../platform/database/generated/client.js';
+import type { StatusChange } from '../../platform/database/generated/client.js';
 import { isCurrency } from '../../transfers/currencies.js';
 import { REASON_CODES, STATUSES_WITH_REASON_CODE, TRANSFER_STATUSES } from '../../transfers/states.js';
+import type { Transfer } from '../../transfers/transfer-json.js';
 import { components, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 /**
@@ -110,6 +111,10 @@ export const transferView = view('Transfer', {
   destination,
   reference: z.nullable(z.string()).meta({ examples: ['Invoice 2026-117'] }),
   metadata: z.record(z.string(), z.string()).meta({ examples: [{ order: '4711' }] }),
+  idempotency_key: z.nullable(z.string()).meta({
+    description: 'The `Idempotency-Key` of its creation.',
+    examples: ['8e03978e-40d5-43e8-bc93-6894a57f9324'],
+  }),
   created_at: time,
   updated_at: time,
 });
@@ -121,9 +126,19 @@ const historyEntry = view('StatusHistoryEntry', {
   reason_code: reasonCode,
 });
 
+const statusHistory = z.array(historyEntry).meta({ description: 'Oldest first; the first entry is `CREATED`.' });
+
 export const transferWithHistoryView = view('TransferWithHistory', {
   ...transferView.shape,
-  status_history: z.array(historyEntry).meta({ description: 'Oldest first; the first entry is `CREATED`.' }),
+  status_history: statusHistory,
+});
+
+/** One schema for both statuses: generated clients read every response by the schema of the lowest one. */
+export const createdTransferView = view('CreatedTransfer', {
+  ...transferView.shape,
+  status_history: statusHistory
+    .optional()
+    .meta({ description: 'Only with 200, in the response to a late repeat. Oldest first.' }),
 });
 
 export const operatorTransferView = view('OperatorTransfer', { ...transferView.shape, client_id: uuid });

@@ -28,7 +28,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
   // Commands write these, and `/operator/clients`, which never changes scopes or hashes.
   clients: {
     runtime: 'select, insert, update',
-    api: 'select, insert, update (name, networks, rate_limit, max_endpoints, revoked_at)',
+    api: 'select, insert, update (name, networks, rate_limit, max_endpoints, require_private_key, revoked_at)',
     worker: 'select',
   },
   client_secrets: {
@@ -36,10 +36,12 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
     api: 'select, insert, update (expires_at, revoked_at)',
     worker: 'select',
   },
+  client_keys: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select' },
   signing_keys: { runtime: READ_AND_WRITE, api: 'select, insert', worker: 'select' },
 
   // APIs write these, and workers remove what has expired.
   webhook_endpoints: { runtime: 'select, insert, update', api: 'select, insert, update', worker: 'select, update' },
+  used_assertions: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (expires_at)' },
   idempotency_keys: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (created_at)' },
   console_sessions: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (last_seen_at)' },
   console_codes: { runtime: READ_AND_WRITE, api: READ_AND_WRITE, worker: 'select, delete, update (expires_at)' },

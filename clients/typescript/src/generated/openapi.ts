@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 57e02300a9d2c52c1e1f79e49c22109f7a1e2da47481a2174233049105d2d7e3
+// Document: 6e75fd66b3b9079898d0352dbc50f7faaed5e31d4fea5c9dbe5a583f89cb2003
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -125,6 +125,27 @@ export interface components {
       secret_id: string;
       /** Shown in this response only. */
       client_secret: string;
+    };
+    CreatedTransfer: {
+      /** Format: uuid */
+      id: string;
+      status: components["schemas"]["TransferStatus"];
+      /** Why the transfer failed, was returned or was cancelled; null if no code was given. */
+      reason_code: components["schemas"]["ReasonCode"] | null;
+      amount: components["schemas"]["Amount"];
+      destination: components["schemas"]["Destination"];
+      reference: string | null;
+      metadata: {
+        [key: string]: string;
+      };
+      /** The `Idempotency-Key` of its creation. */
+      idempotency_key: string | null;
+      /** Format: date-time */
+      created_at: string;
+      /** Format: date-time */
+      updated_at: string;
+      /** Only with 200, in the response to a late repeat. Oldest first. */
+      status_history?: components["schemas"]["StatusHistoryEntry"][];
     };
     DeliveredEvent: {
       /**
@@ -363,6 +384,8 @@ export interface components {
       metadata: {
         [key: string]: string;
       };
+      /** The `Idempotency-Key` of its creation. */
+      idempotency_key: string | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -388,6 +411,8 @@ export interface components {
       metadata: {
         [key: string]: string;
       };
+      /** The `Idempotency-Key` of its creation. */
+      idempotency_key: string | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -666,6 +691,8 @@ export interface components {
       metadata: {
         [key: string]: string;
       };
+      /** The `Idempotency-Key` of its creation. */
+      idempotency_key: string | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -710,6 +737,8 @@ export interface components {
       metadata: {
         [key: string]: string;
       };
+      /** The `Idempotency-Key` of its creation. */
+      idempotency_key: string | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -1274,6 +1303,8 @@ export interface operations {
         limit?: number;
         /** `next_cursor` of the previous page. */
         cursor?: string;
+        /** Only the transfer that was created with this `Idempotency-Key`, unquoted. */
+        idempotency_key?: string;
       };
       header?: never;
       path?: never;
@@ -1305,13 +1336,22 @@ export interface operations {
       };
     };
     responses: {
+      /** What an earlier request with the same `Idempotency-Key` made, as it is now, more than 24 hours later. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["CreatedTransfer"];
+        };
+      };
       /** Created */
       201: {
         headers: {
           [name: string]: unknown;
         };
         content: {
-          "application/json": components["schemas"]["Transfer"];
+          "application/json": components["schemas"]["CreatedTransfer"];
         };
       };
     };

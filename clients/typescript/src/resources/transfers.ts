@@ -12,7 +12,10 @@ export class Transfers {
     this.#call = call;
   }
 
-  /** Creates a transfer. A repeated try creates no second one. Scope: `transfers:write`. */
+  /**
+   * Creates a transfer. A repeat with the same `idempotencyKey` and body creates no second one, however late: it
+   * resolves with the transfer. Scope: `transfers:write`.
+   */
   create(transfer: NewTransfer, options?: PostOptions): Promise<Transfer> {
     return this.#call('createTransfer', { body: transfer }, options);
   }
