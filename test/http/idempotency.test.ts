@@ -252,7 +252,7 @@ describe("a transfer's Idempotency-Key", () => {
     for (const reply of [
       await create(key, { reference: 'other' }),
       await keyed(client, '/transfers', key, {}),
-      await client.call('POST', '/transfers', { body: spaced, headers }),
+      await client.call('POST', '/transfers', { raw: spaced, headers }),
     ]) {
       expect([reply.status, reply.body.code]).toEqual([422, 'idempotency_key_reused']);
     }
