@@ -32,23 +32,25 @@ function openOrFault(masterKeys: MasterKeys, { id, envelope }: Sealed): Secret |
 
 /** The columns that hold envelopes; a row's id is the associated data. `first` is below every id. */
 const ENDPOINTS = { table: 'webhook_endpoints', id: 'id', type: 'uuid', first: NIL_ID, envelope: 'secret_envelope' };
+const CLIENTS = { ...ENDPOINTS, table: 'clients', envelope: 'notify_secret_envelope' };
 const SIGNING_KEYS = { table: 'signing_keys', id: 'kid', type: 'text', first: '', envelope: 'private_key_envelope' };
 
 /**
- * Seals with MASTER_KEY every endpoint secret and signing key that is still sealed with MASTER_KEY_PREVIOUS. It is safe
- * to run it again, to run it twice at the same time, and to run it during registrations and deletions: a row is changed
- * only if it still holds the envelope that was read. MASTER_KEY_PREVIOUS may be removed when every process seals with
- * MASTER_KEY and a run finds no row to seal. The rotation commits row by row, so the audit entry is written before the
- * first row: the audit also has a run that is killed.
- * @returns the number of endpoint secrets and of signing keys that this run sealed again, and the unchanged rows that
- * neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook_endpoints <id>`
+ * Seals with MASTER_KEY every endpoint secret, secret of a client's notifications and signing key that is still sealed
+ * with MASTER_KEY_PREVIOUS. It is safe to run it again, to run it twice at the same time, and to run it during
+ * registrations and deletions: a row is changed only if it still holds the envelope that was read. MASTER_KEY_PREVIOUS
+ * may be removed when every process seals with MASTER_KEY and a run finds no row to seal. The rotation commits row by
+ * row, so the audit entry is written before the first row: the audit also has a run that is killed.
+ * @returns how many secrets of endpoints and clients and how many signing keys this run sealed again, and the unchanged
+ * rows that neither MASTER_KEY nor MASTER_KEY_PREVIOUS opens, as `webhook_endpoints <id>`
  */
 export async function rotateMasterKey(db: Handle, actor: Actor, masterKeys: MasterKeys) {
   await recordAudit(db, { actor, action: 'keys.rotate-master', target: null, details: { to: masterKeys.currentId } });
   const unreadable: string[] = [];
   const endpoints = await sealAgain(db, masterKeys, ENDPOINTS, unreadable);
+  const clients = await sealAgain(db, masterKeys, CLIENTS, unreadable);
   const signingKeys = await sealAgain(db, masterKeys, SIGNING_KEYS, unreadable);
-  return { endpoints, signingKeys, unreadable };
+  return { endpoints, clients, signingKeys, unreadable };
 }
 
 /** Reads in batches ordered by id. An endpoint that is registered meanwhile has a higher id and is read last. */

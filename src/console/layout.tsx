@@ -33,12 +33,17 @@ export const CONSOLE_HEADERS = {
 /** The pages with an entry in the navigation, in order. */
 const NAVIGATION = declared.filter((one): one is Page => !isForm(one) && one.navigation !== undefined);
 
+/** The bell counts so many. */
+export const MOST_UNSEEN = 99;
+
 export interface Shown {
   title: string;
   content: ComponentChildren;
   status?: number;
   /** The path by which the navigation marks an entry; undefined: that of the request. */
   under?: string | undefined;
+  /** Notifications that the client's people have not seen. */
+  unseen?: number;
 }
 
 /** Sends a page in the console's layout. */
@@ -65,7 +70,7 @@ export function redirect(ctx: AppContext, { prefix }: Services, location: string
 type LayoutProps = Shown & { path: string; config: Config; session: ConsoleSession | undefined };
 
 /** A page of the console with its navigation, client, environment, and the notice that the last form left. */
-function Layout({ title, config, session, path, under = path, content }: LayoutProps): VNode {
+function Layout({ title, config, session, path, under = path, unseen = 0, content }: LayoutProps): VNode {
   const { environment } = config;
   const clientName = session?.clientName;
   return (
@@ -94,6 +99,7 @@ function Layout({ title, config, session, path, under = path, content }: LayoutP
                 <Untrusted text={clientName} />
               </span>
             )}
+            {session?.scopes.has('webhooks:read') && <Bell unseen={unseen} />}
             {session && (
               <form class="row" method="post" action="/console/sign-out">
                 <span class="muted role">{session.role}</span>
@@ -113,6 +119,25 @@ function Layout({ title, config, session, path, under = path, content }: LayoutP
         </main>
       </body>
     </html>
+  );
+}
+
+/** The link to the notifications, with the number of new ones. */
+function Bell({ unseen }: { unseen: number }): VNode {
+  const count = unseen > MOST_UNSEEN ? `${MOST_UNSEEN}+` : unseen;
+  return (
+    <a class="row bell" href="/console/notifications" title="Notifications">
+      <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" aria-hidden="true">
+        <path d="M2.5 12h11M4 12V7a4 4 0 0 1 8 0v5M6.5 14h3" stroke-width="1.4" stroke-linecap="round" />
+      </svg>
+      <span class="visually-hidden">Notifications</span>
+      {unseen > 0 && (
+        <span class="badge warn">
+          {count}
+          <span class="visually-hidden"> new</span>
+        </span>
+      )}
+    </a>
   );
 }
 

@@ -1,4 +1,5 @@
 import { type ConsoleSession, leaveNotice } from '../auth/console-sessions.js';
+import { countUnseen } from '../endpoints/notifications.js';
 import { MAX_BODY_BYTES, readBytes, textOf } from '../http/body.js';
 import type { AppContext, AppMiddleware } from '../http/context.js';
 import { readParams } from '../http/dispatch.js';
@@ -9,7 +10,7 @@ import { withDeadline } from '../platform/deadline.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import { ErrorSummary, Refused } from './components/parts.js';
 import { isConsolePath, isLive, type Services, sessionOf } from './guard.js';
-import { CONSOLE_HEADERS, redirect, show } from './layout.js';
+import { CONSOLE_HEADERS, MOST_UNSEEN, redirect, show } from './layout.js';
 import { lacksScope, operationsOf, readLimited } from './operations.js';
 import { type Form, type Page, PageError, type RefusedForm, SECRET_FIELDS, type Visit } from './page.js';
 
@@ -61,7 +62,11 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
       {view}
     </Refused.Provider>
   );
-  show(ctx, services, { title: page.title, content, status, under: page.under });
+  const { session, read } = visit;
+  const unseen = session.scopes.has('webhooks:read')
+    ? await read((db) => countUnseen(db, session.clientId, MOST_UNSEEN + 1))
+    : 0;
+  show(ctx, services, { title: page.title, content, status, under: page.under, unseen });
 }
 
 /** The request of a session with the scope of the page or form; undefined: it was sent to the sign-in. */

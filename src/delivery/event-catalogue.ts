@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { TransferStatus } from '../platform/database/generated/enums.js';
 import { EXAMPLE_ID } from '../platform/ids.js';
-
-/** Version of the event format (spec §9). */
-export const EVENT_VERSION = '2026-11-21';
+import { EVENT_VERSION } from '../platform/vocabulary.js';
 
 /**
  * The definition of one event type.

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { disableEndpoint } from '../endpoints/disable.js';
 import { isFailing } from '../endpoints/health.js';
 import type { EndpointHours } from '../endpoints/hours.js';
+import { recordAudit } from '../platform/audit.js';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Database, Handle } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
@@ -91,7 +92,7 @@ function disableInTurn(
 /** If this call is the one that disables the endpoint, the log and the metrics report it. Never rejects. */
 async function disable(
   { database, disableAfter, metrics, log }: AttemptDependencies,
-  { endpointId, url }: LeasedAttempt,
+  { endpointId, clientId, url }: LeasedAttempt,
   reason: 'gone' | 'failing',
 ): Promise<void> {
   try {
@@ -99,7 +100,14 @@ async function disable(
     if (reason === 'failing' && !(await isFailing(database, endpointId, disableAfter))) return;
     // The owner may have registered another URL than the one that responded 410.
     const ofUrl = reason === 'gone' ? url : undefined;
-    if (!(await database.transaction((tx) => disableEndpoint(tx, endpointId, reason, ofUrl)))) return;
+    const disabled = await database.transaction(async (tx) => {
+      const cancelled = await disableEndpoint(tx, endpointId, reason, ofUrl);
+      if (cancelled === undefined) return false;
+      const details = { client_id: clientId, reason, cancelled };
+      await recordAudit(tx, { actor: 'service', action: 'endpoints.disable', target: endpointId, details });
+      return true;
+    });
+    if (!disabled) return;
     metrics.endpointDisabled(reason);
     log.warn({ webhook_id: endpointId }, `endpoint disabled: ${reason}`);
   } catch (error) {

@@ -5,7 +5,7 @@ import { Refusal, type RefusalCode } from '../platform/refusal.js';
 /** A workflow that runs until the work of its row has ended. */
 export interface WorkflowStart {
   workflowId: string;
-  type: 'recoverEndpoint' | 'checkReceiver' | 'sandboxTransfer';
+  type: 'recoverEndpoint' | 'checkReceiver' | 'sandboxTransfer' | 'notify';
   taskQueue: string;
   /** The fairness key, and the search attribute `ClientId`. */
   clientId: string;

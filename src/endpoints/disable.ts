@@ -7,25 +7,30 @@ import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
 import { newestDeliveries } from './health.js';
+import { notifyAbout } from './notifications.js';
 
 /**
- * Disables an endpoint and cancels its pending deliveries (`cancelPending`). Call it in a transaction.
+ * Disables an endpoint, cancels its pending deliveries (`cancelPending`), and records the message about it. Call it in
+ * a transaction.
  * @param url disables it only if this is still its URL
- * @returns false if the endpoint was already disabled or deleted; then nothing changes, and the first reason stays
+ * @returns the number of cancelled deliveries, with those of the backlog (at most `COUNTED_TO_CANCEL` of them);
+ * undefined if the endpoint was already disabled or deleted: then nothing changes, and the first reason stays
  */
 export async function disableEndpoint(
   db: Handle,
   endpointId: string,
   reason: DisabledReason,
   url?: string,
-): Promise<boolean> {
+): Promise<number | undefined> {
   const { count } = await db.prisma.endpoint.updateMany({
     where: { id: endpointId, enabled: true, deletedAt: null, ...(url !== undefined && { url }) },
     data: { enabled: false, disabledReason: reason },
   });
-  if (count === 0) return false;
-  await cancelPending(db, endpointId);
-  return true;
+  if (count === 0) return undefined;
+  const { cancelled: atOnce, more } = await cancelBatch(db, endpointId);
+  const cancelled = atOnce + (more ? await countPending(db, endpointId) : 0);
+  await notifyAbout(db, 'endpoint.disabled', endpointId, { reason, cancelled });
+  return cancelled;
 }
 
 /** Pending deliveries that are counted before an endpoint is disabled. */
@@ -33,12 +38,16 @@ export const COUNTED_TO_CANCEL = 10_000;
 
 /** `12 pending deliveries`, which disabling the endpoint cancels, for a person who decides about it. */
 export async function pendingText(db: Handle, endpointId: string): Promise<string> {
-  const pending = { endpoint: '$1::uuid', status: `'pending'`, limit: COUNTED_TO_CANCEL };
-  const statement = `select count(*)::int as count from (${newestDeliveries('', pending)}) p`;
-  const { count } = await rowOf<{ count: number }>(db, statement, [endpointId]);
+  const count = await countPending(db, endpointId);
   if (count === 1) return '1 pending delivery';
   const more = count === COUNTED_TO_CANCEL ? ' or more' : '';
   return `${count === 0 ? 'No' : count.toLocaleString('en')}${more} pending deliveries`;
+}
+
+async function countPending(db: Handle, endpointId: string): Promise<number> {
+  const pending = { endpoint: '$1::uuid', status: `'pending'`, limit: COUNTED_TO_CANCEL };
+  const statement = `select count(*)::int as count from (${newestDeliveries('', pending)}) p`;
+  return (await rowOf<{ count: number }>(db, statement, [endpointId])).count;
 }
 
 /** Deliveries that one transaction cancels at most (contract, Webhook endpoints). */
@@ -51,9 +60,13 @@ export const CANCELLED_AT_ONCE = 1_000;
  * @returns whether there are more
  */
 export async function cancelPending(tx: Handle, endpointId: string): Promise<boolean> {
+  return (await cancelBatch(tx, endpointId)).more;
+}
+
+async function cancelBatch(tx: Handle, endpointId: string): Promise<{ cancelled: number; more: boolean }> {
   await tx.query(`select set_config('enable_sort', 'off', true)`, []);
-  const [row] = await tx.query<{ more: boolean }>(CANCEL_PENDING, [endpointId]);
-  return row?.more ?? false;
+  const [row] = await tx.query<{ cancelled: number; more: boolean }>(CANCEL_PENDING, [endpointId]);
+  return row ?? { cancelled: 0, more: false };
 }
 
 /** SQL: why the deliveries of the inactive endpoint `e` are cancelled. */
@@ -111,7 +124,7 @@ update webhook_endpoints
    set cancelling_after = case when (select count(*) from pending) > ${CANCELLED_AT_ONCE}
                                then (select id from batch order by id desc limit 1) end
  where id = $1::uuid
-returning cancelling_after is not null as more`;
+returning cancelling_after is not null as more, (select count(*)::int from cancelled) as cancelled`;
 
 const INTERVAL = 1_000;
 /** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second for each worker. */
@@ -126,7 +139,7 @@ export function cancelBacklogs({ db, log }: { db: Database; log: Log }): Periodi
   /** The endpoint of the last batch. */
   let last: string | null = null;
   /** @returns whether this worker continues: false if nothing is left, or another worker makes a batch */
-  const cancelBatch = async (): Promise<boolean> => {
+  const cancelNext = async (): Promise<boolean> => {
     const since = performance.now();
     const batch = await db.transaction(async (tx) => {
       if (!(await tryLockInTransaction(tx, 'cancel backlogs'))) return undefined;
@@ -144,7 +157,7 @@ export function cancelBacklogs({ db, log }: { db: Database; log: Log }): Periodi
   const loop = new Periodic({
     interval: INTERVAL,
     run: async () => {
-      while (!loop.stopped && (await cancelBatch()));
+      while (!loop.stopped && (await cancelNext()));
     },
     onFault: reportTo(log, 'cancelling deliveries of inactive endpoints failed; next try in a second'),
   });

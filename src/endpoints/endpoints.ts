@@ -282,11 +282,13 @@ export function refuseWhileCancelling({ cancellingAfter }: Pick<Endpoint, 'cance
 /** Validation errors of a URL that are error codes of the API too. */
 const OWN_CODES = ['blocked_address', 'url_not_canonical'] as const;
 
-function refuseBadUrl(url: string, rules: EndpointUrlRules): void {
-  const validationError = findUrlError(url, rules);
-  if (!validationError) return;
+/** @throws Refusal invalid_request | url_not_canonical | blocked_address */
+export function refuseBadUrl(url: string, rules: EndpointUrlRules, field = 'url'): void {
+  const found = findUrlError(url, rules);
+  if (!found) return;
+  const validationError = { ...found, pointer: `/${field}` };
   const own = OWN_CODES.find((code) => code === validationError.code);
   // The canonical form ends the sentence: a full stop would look like a part of it.
   const end = own === 'url_not_canonical' ? '' : '.';
-  throw new Refusal(own ?? 'invalid_request', `The url ${validationError.detail}${end}`, [validationError]);
+  throw new Refusal(own ?? 'invalid_request', `The ${field} ${validationError.detail}${end}`, [validationError]);
 }

@@ -20,6 +20,20 @@ export function newestDeliveries(
     order by status, id desc limit ${limit}`;
 }
 
+/**
+ * SQL: the oldest pending deliveries of the endpoint `e`, with their rung and the time of the last attempt of their
+ * ladder. Two bounds on the status: see `newestDeliveries`.
+ */
+export const pendingLadders = (limit: number) => `
+  select d.rung, d.next_attempt_at + rest.delay as ends_at
+    from (select next_attempt_at, rung, ladder from deliveries
+           where endpoint_id = e.id and status >= 'pending' and status <= 'pending'
+           order by status desc, id limit ${limit}) d
+   cross join lateral (
+    select coalesce(sum(x.delay), interval '0') as delay
+      from unnest(string_to_array(d.ladder, ',')::interval[]) with ordinality x(delay, position)
+     where x.position > d.rung) rest`;
+
 /** Hours that health shows: the current one, which has only begun, and 23 before it. */
 export const SHOWN_HOURS = 24;
 /** Pending deliveries of one endpoint that are counted. */
@@ -79,7 +93,7 @@ export async function getEndpointHealth(db: Handle, clientId: string, endpointId
  * SQL: the latest success of the endpoint `e`, the latest failure of 48 hours, and the start of the run of failures
  * that the latest attempt is in. A success from before the counted hours is known by its delivery.
  */
-const LATEST = `
+export const LATEST = `
   left join lateral (
    ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) delivered on true
  cross join lateral (
@@ -147,15 +161,20 @@ export async function listFailingEndpoints(
   of: { clientId: string | undefined; before: string | undefined; take: number },
 ) {
   const values = [of.clientId ?? null, of.before ?? null, of.take];
-  const rows = await timeLimited(db, LIST_TIME_LIMIT, (tx) => tx.query<Latest>(FAILING, values));
-  return rows.map((row) => ({ id: row.id, ...latestOf(row) }));
+  const rows = await timeLimited(db, LIST_TIME_LIMIT, (tx) => tx.query<Latest & Ending>(FAILING, values));
+  return rows.map((row) => ({ id: row.id, pending: row.pending, firstEndsAt: row.firstEndsAt, ...latestOf(row) }));
 }
 
+/** `pending`: counted up to `COUNTED_PENDING`. `firstEndsAt`: the end of the first ladder of the oldest of them. */
+type Ending = { pending: number; firstEndsAt: Date | null };
+
 const FAILING = `
-select ${LATEST_COLUMNS}
+select ${LATEST_COLUMNS}, pending.count as pending, pending.first_ends_at as "firstEndsAt"
   from webhook_endpoints e
  cross join lateral (
    select * from endpoint_hours h where h.endpoint_id = e.id order by h.hour desc limit 1) newest${LATEST}
+ cross join lateral (
+   select count(*)::int as count, min(ends_at) as first_ends_at from (${pendingLadders(COUNTED_PENDING)}) p) pending
  where e.deleted_at is null and ($1::uuid is null or e.client_id = $1::uuid) and ($2::uuid is null or e.id < $2::uuid)
    and (e.enabled or e.disabled_reason in ('failing', 'gone'))
    and newest.last_failure_at > coalesce(newest.last_success_at, '-infinity') and failing.since is not null

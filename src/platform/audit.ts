@@ -7,8 +7,8 @@ import { formatDuration } from './duration.js';
 import { type IdRange, idsWithin, lowestIdAt, newId, timeOf } from './ids.js';
 import { inBatches, lowestIdBefore } from './retention.js';
 
-/** Who acts: a person at a command line, a client through the API, or a client's session of the console. */
-export type Actor = `cli:${string}` | `client:${string}` | `console:${string}`;
+/** Who acts: a person at a command line, a client's system, a session of its console, or the service itself. */
+export type Actor = `cli:${string}` | `client:${string}` | `console:${string}` | 'service';
 
 /** Who acts, as an audit entry says it. */
 export interface By {
@@ -33,7 +33,7 @@ function userName(): string {
 
 /** The actions that the audit records, each as resource and verb. */
 export type Action =
-  | `clients.${'create' | 'rotate-secret' | 'revoke' | 'revoke-secret' | 'allow' | 'rename' | 'set-limits' | 'erase'}`
+  | `clients.${'create' | 'rotate-secret' | 'revoke' | 'revoke-secret' | 'allow' | 'rename' | 'set-limits' | 'set-notify' | 'erase'}`
   | `endpoints.${'create' | 'update' | 'delete' | 'disable' | 'set-concurrency' | 'enable'}`
   | `endpoints.${'check' | 'recover' | 'cancel-recovery'}`
   // The statement of src/transfers/change-status.ts writes `transfers.set-status` itself.

@@ -76,6 +76,8 @@ const EXPIRED = {
   recoveries: `finished_at < now() - $2::bigint * interval '1 millisecond'`,
   /** Checks of receivers with their cases. */
   receiver_checks: `started_at < now() - interval '24 hours'`,
+  /** What operators and clients were told. */
+  notifications: `created_at < now() - interval '30 days'`,
   /** Workers that were killed. */
   workers: `alive_until < now() - interval '1 hour'`,
   apis: `alive_until < now() - interval '1 hour'`,

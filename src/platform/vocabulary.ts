@@ -25,6 +25,19 @@ export const ATTEMPT_ERRORS = [
 
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
+/** Version of the format of events (spec §9) and of notifications. */
+export const EVENT_VERSION = '2026-11-21';
+
+/** What the operator is told, and a client about its own endpoints. */
+export const NOTIFICATION_TYPES = [
+  'endpoint.failing',
+  'endpoint.disabled',
+  'endpoint.recovered',
+  'deliveries.ending',
+  'workflows.behind',
+] as const;
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
+
 /** The trigger of an attempt: the ladder, a manual retry, or the ladder of a recovery. */
 export const TRIGGERS = ['schedule', 'manual', 'recover'] as const;
 

@@ -1,5 +1,6 @@
 import { createCheckActivities } from '../../activities/check-receiver.js';
 import { createDeliverActivities } from '../../activities/deliver.js';
+import { createNotifyActivities } from '../../activities/notify.js';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
 import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
@@ -13,6 +14,7 @@ import type { Handover } from '../delivery/handover.js';
 import { LiveWorkers } from '../delivery/live-workers.js';
 import type { AttemptDependencies } from '../delivery/make-attempt.js';
 import { AttemptListener } from '../delivery/notifications.js';
+import { notifier, operatorSender } from '../delivery/notify.js';
 import { skipWorkflowsLoop } from '../delivery/outbox.js';
 import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
@@ -26,6 +28,7 @@ import { workflowStarter } from '../delivery/workflow-starter.js';
 import { measureClients, readClientResults } from '../endpoints/client-results.js';
 import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
+import { measureNotified, readNotified } from '../endpoints/notified.js';
 import { newId } from '../platform/ids.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
@@ -46,6 +49,10 @@ export function createDeliveryEngine(context: RoleContext) {
   const { retryDelays, workflows, disableAfter } = config;
   const token = newId();
   const sender = createSender({ guard: createAddressGuard(config.receivers), clientPools: config.clientPools });
+  const operator = config.notify && {
+    ...config.notify,
+    sender: operatorSender(config.receivers, config.notify),
+  };
   const recorder = new Recorder(database, { token, workflows }, log);
   const endpointHours = new EndpointHours(database, log);
   const onGrown = () => {
@@ -86,6 +93,7 @@ export function createDeliveryEngine(context: RoleContext) {
   measureAttempts(metrics.registry, { slots, recorder, workers, listener });
   measureBacklog(metrics.registry, () => readBacklog(database), config.retention);
   measureClients(metrics.registry, () => readClientResults(database));
+  measureNotified(metrics.registry, () => readNotified(database));
   const temporal: TemporalWorker = new TemporalWorker({
     temporal: config.temporal,
     queue: {
@@ -93,6 +101,7 @@ export function createDeliveryEngine(context: RoleContext) {
       activities: {
         ...createDeliverActivities(database, dispatcher, log),
         ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.leaveQueued(at)),
+        ...createNotifyActivities({ ...context, sender, operator }),
         ...createRemoveExpiredActivities(database, config.retention, log),
       },
       // A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
@@ -125,6 +134,7 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     watchdog(database, (at) => dispatcher.found(at), log),
     cancelBacklogs({ db: database, log }),
+    notifier({ db: database, workers, operator: operator !== undefined, retryDelays, log }),
     skipWorkflowsLoop({
       ...{ db: database, workflows, workers, trail: config.workflowsTrail, temporal: client },
       ...{ metrics, log },
@@ -147,7 +157,7 @@ export function createDeliveryEngine(context: RoleContext) {
       await wakeUps.flush();
       await workers.stop();
       await endpointHours.stop();
-      await sender.close();
+      await Promise.all([sender.close(), operator?.sender.close()]);
     },
   };
 }

@@ -13,9 +13,9 @@ const LAST_REQUESTS = 30_000;
 
 /**
  * Erases what names persons or accounts in the rows of a revoked client: of its transfers the destination, reference,
- * metadata, `Idempotency-Key` and reasons, of its endpoints url and description, its name, networks and stored
- * responses. Amounts, statuses, times and ids stay. Its endpoints are deleted. A call that was killed is repeated; a
- * call after the last changes nothing.
+ * metadata, `Idempotency-Key` and reasons, of its endpoints url and description, its name, networks, stored responses
+ * and notifications. Amounts, statuses, times and ids stay. Its endpoints are deleted. A call that was killed is
+ * repeated; a call after the last changes nothing.
  * @returns the number of rows that were changed
  * @param database of the owner of the tables: no role of a running process may change what a transfer says
  * @throws Refusal not_found; Error of one line: another role, a client that is not revoked, a transfer that has not
@@ -43,7 +43,13 @@ export async function eraseClient(database: Database, by: By, clientId: string, 
     const { count } = await database.prisma.idempotencyKey.deleteMany({ where: { clientId }, limit });
     return count === limit;
   });
-  const data = { name: 'erased', networks: [], erasedAt: new Date() };
+  await inBatches(async () => {
+    const { count } = await database.prisma.notification.deleteMany({ where: { clientId }, limit });
+    return count === limit;
+  });
+  await database.prisma.notificationsSeen.deleteMany({ where: { clientId } });
+  const notify = { notifyUrl: null, notifySecretEnvelope: null };
+  const data = { name: 'erased', networks: [], ...notify, erasedAt: new Date() };
   await database.prisma.client.update({ where: { id: clientId }, data });
   return { transfers, endpoints };
 }

@@ -38,12 +38,18 @@ it('seals everything with the new key, and changes nothing that clients see of t
   const ids: string[] = [];
   for (let i = 0; i < 450; i++) ids.push(await register(before, `secret number ${i}`));
   const untouched = await register(during);
+  const envelope = before.seal(new Secret('a secret of its notifications'), clientId);
+  await database.prisma.client.update({ where: { id: clientId }, data: { notifySecretEnvelope: envelope } });
   const { updatedAt } = await read(ids[0]!);
-  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 450, signingKeys: 2, unreadable: [] });
+  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({
+    ...{ endpoints: 450, clients: 1, signingKeys: 2, unreadable: [] },
+  });
   for (const [i, id] of ids.entries()) {
     const { secretEnvelope } = await read(id);
     expect(after.open(secretEnvelope!, id).reveal()).toBe(`secret number ${i}`);
   }
+  const { notifySecretEnvelope } = await database.prisma.client.findUniqueOrThrow({ where: { id: clientId } });
+  expect(after.open(notifySecretEnvelope!, clientId).reveal()).toBe('a secret of its notifications');
   expect((await read(ids[0]!)).updatedAt).toEqual(updatedAt);
   expect(after.open((await read(untouched)).secretEnvelope!, untouched)).toBeInstanceOf(Secret);
   const restarted = testAuthority(database, { masterKeys: after });
@@ -60,7 +66,12 @@ it('seals nothing in a second run, and misses nothing with two concurrent runs a
   ]);
   expect(one.endpoints + two.endpoints).toBe(50);
   for (const id of [...ids, beside]) expect(after.isCurrent((await read(id)).secretEnvelope!)).toBe(true);
-  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+  expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({
+    endpoints: 0,
+    clients: 0,
+    signingKeys: 0,
+    unreadable: [],
+  });
 });
 
 it('keeps an erased secret erased, even if it is erased while it is being sealed', async () => {
@@ -72,7 +83,7 @@ it('keeps an erased secret erased, even if it is erased while it is being sealed
   const rotated = rotateMasterKey(database, OPERATOR, during);
   await database.untilBlocked();
   await eraser.query('commit');
-  expect(await rotated).toEqual({ endpoints: 0, signingKeys: 0, unreadable: [] });
+  expect(await rotated).toEqual({ endpoints: 0, clients: 0, signingKeys: 0, unreadable: [] });
   expect([(await read(erased)).secretEnvelope, (await read(racing)).secretEnvelope]).toEqual([null, null]);
 });
 
@@ -82,6 +93,7 @@ it('reports and skips a row that neither key opens, and seals the other rows', a
   await register(before);
   expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({
     endpoints: 1,
+    clients: 0,
     signingKeys: 0,
     unreadable: [`webhook_endpoints ${lost}`],
   });

@@ -242,8 +242,8 @@ describe('keys', () => {
       MASTER_KEY: Buffer.alloc(32, 'n').toString('base64'),
       MASTER_KEY_PREVIOUS: before.MASTER_KEY ?? '',
     };
-    expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, signing_keys: count });
-    expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, signing_keys: 0 });
+    expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, clients: 0, signing_keys: count });
+    expect(await json('keys', 'rotate-master')).toEqual({ endpoints: 0, clients: 0, signing_keys: 0 });
     env = { ...env, MASTER_KEY: before.MASTER_KEY ?? '', MASTER_KEY_PREVIOUS: '' };
     const clientId = await makeClient(database);
     const ids: string[] = [];
@@ -312,7 +312,7 @@ describe('endpoints list', () => {
     ]);
     const { stdout } = await runCommand(['endpoints', 'list', '--failing'], env);
     expect(stdout).toContain(
-      [webhookId, clientId, 'true', '', '', failing_since, '503', 'status', '', 'https://'].join('\t'),
+      [webhookId, clientId, 'true', '', '', failing_since, '0', '', '503', 'status', '', 'https://'].join('\t'),
     );
   });
 });

@@ -193,8 +193,9 @@ test.each(['current', 'older than the backlog'])(
       for (const endpoint of [big, small]) {
         for (const batch of ['first', 'second']) {
           explained.plans();
-          await explained.transaction((tx) =>
-            batch === 'first' ? disableEndpoint(tx, endpoint.id, 'owner') : cancelPending(tx, endpoint.id),
+          await explained.transaction(
+            (tx): Promise<unknown> =>
+              batch === 'first' ? disableEndpoint(tx, endpoint.id, 'owner') : cancelPending(tx, endpoint.id),
           );
           const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
           const reads = nodes.filter((node) => node['Relation Name'] === 'deliveries');

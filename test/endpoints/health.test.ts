@@ -193,12 +193,15 @@ describe('listFailingEndpoints', () => {
     await attempted(one, [[ago(1), 503]], { enabled: false, disabledReason: 'owner' });
     await makeEndpoint(db, one);
     const sinceSuccess = ended({ startedAt: ago(5, 10) });
+    const none = { pending: 0, firstEndsAt: null };
     const expected = [
       {
+        ...none,
         ...{ id: second, failingSince: ended({ startedAt: ago(30) }), lastSuccessAt: null },
         lastFailure: { at: ended({ startedAt: ago(30) }), error: 'status', responseStatus: 410 },
       },
       {
+        ...none,
         ...{ id: first, failingSince: ended({ startedAt: ago(5, 20) }), lastSuccessAt: sinceSuccess },
         lastFailure: { at: ended({ startedAt: ago(1) }), error: 'status', responseStatus: 502 },
       },

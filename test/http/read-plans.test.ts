@@ -244,6 +244,7 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     `?since=${at(29).slice(0, 16)}&until=${at(1).slice(0, 16)}`,
     `?since=${at(20).slice(0, 16)}&until=${at(19).slice(0, 16)}`,
   ],
+  '/console/notifications': () => [''],
   '/console/settings': () => [''],
   '/console/transfers': () => ['', `?${FIELDS}`, '?status=RETURNED', `?status=SENT&${FIELDS}`, '?reference=none'],
   '/console/transfers/new': () => [''],

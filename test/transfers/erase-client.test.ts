@@ -16,7 +16,17 @@ afterAll(() => db.drop());
 /** A client, revoked a minute ago, with five transfers and two endpoints. */
 async function revoked(): Promise<string> {
   const id = await makeClient(db);
-  await db.prisma.client.update({ where: { id }, data: { name: 'Lovelace & Co', networks: ['203.0.113.0/24'] } });
+  await db.prisma.client.update({
+    where: { id },
+    data: { name: 'Lovelace & Co', networks: ['203.0.113.0/24'], notifyUrl: 'https://lovelace.example.com/told' },
+  });
+  const told = {
+    type: 'endpoint.failing',
+    clientId: id,
+    body: '{"data":{"client_name":"Lovelace & Co"}}',
+    open: false,
+  };
+  await db.prisma.notification.createMany({ data: [1, 2, 3].map(() => ({ id: newId(), ...told })) });
   for (const status of ['COMPLETED', 'FAILED', 'CANCELLED', 'RETURNED', 'COMPLETED'] as const) {
     const transfer = await makeTransfer(db, id, status);
     const data = { reference: 'rent of Ada', metadata: { payer: 'Ada' }, idempotencyKey: `rent of Ada ${newId()}` };
@@ -43,6 +53,7 @@ async function rowsOf(clientId: string) {
     client: await db.prisma.client.findUniqueOrThrow({ where: { id: clientId } }),
     transfers: await db.prisma.transfer.findMany({ ...where, include: { history: true } }),
     endpoints: await db.prisma.endpoint.findMany(where),
+    notifications: await db.prisma.notification.count({ where: { clientId } }),
     responses: await db.prisma.idempotencyKey.count({ where: { clientId } }),
   };
 }
@@ -53,7 +64,7 @@ test('erases names, accounts and urls of the client alone, and keeps amounts, st
   const [id, other] = [await revoked(), await revoked()];
   const [before, others] = [await rowsOf(id), await rowsOf(other)];
   expect(await eraseClient(db, BY_OPERATOR, id, 2)).toEqual({ transfers: 5, endpoints: 2 });
-  const { client, transfers, endpoints, responses } = await rowsOf(id);
+  const { client, transfers, endpoints, responses, notifications } = await rowsOf(id);
   expect(inspect({ client, transfers, endpoints }, { depth: 9 })).not.toMatch(
     /Lovelace|lovelace|DE0212|rent of|payer|asked for|203\.0\.113/,
   );
@@ -75,7 +86,7 @@ test('erases names, accounts and urls of the client alone, and keeps amounts, st
     false,
     null,
   ]);
-  expect(responses).toBe(0);
+  expect([responses, notifications]).toEqual([0, 0]);
   expect(await rowsOf(other)).toEqual(others);
   expect(await entriesOf(id)).toEqual(['clients.revoke', 'clients.erase']);
 

@@ -1,16 +1,21 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { readSecretFile } from '../../../clients/typescript/src/cli/secret-file.js';
 import { SCOPES } from '../../auth/caller.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
+import { createAddressGuard } from '../../delivery/sender/address-guard.js';
+import { setClientNotify } from '../../endpoints/client-notify.js';
+import { endpointSecret } from '../../http/schemas/endpoint.js';
 import { present, time } from '../../http/schemas/fields.js';
-import { operatorClientView, presentOperatorClient } from '../../http/schemas/operator-client.js';
+import { operatorClientView, presentOperatorClient, shownClient } from '../../http/schemas/operator-client.js';
 import type { Client } from '../../platform/database/generated/client.js';
 import { isNetwork } from '../../platform/networks.js';
+import { Secret } from '../../platform/secret.js';
 import { ENDPOINT_LIMITS, RATE_LIMITS } from '../../platform/vocabulary.js';
 import { eraseClient } from '../../transfers/erase-client.js';
 import { type Command, type Limit, limitOf, limitWithin, parseTime, textOf } from '../command.js';
 import { canAsk, confirm } from '../terminal.js';
-import { baseUrlIn, onDatabase } from '../with-database.js';
+import { baseUrlIn, masterKeysOf, onDatabase } from '../with-database.js';
 
 /** `clients …`: the clients of the API and their secrets. */
 export function declare(clients: Command): void {
@@ -60,6 +65,15 @@ export function declare(clients: Command): void {
     .does(setLimits);
 
   clients
+    .command('set-notify <client_id>')
+    .description('set where a client is told about its endpoints, and the secret that signs the messages')
+    .option('--url <url>', 'where the messages go')
+    .option('--secret-file <file>', 'a file with the secret: 16 to 256 printable ASCII characters')
+    .addOption(new Option('--secret <secret>', 'the secret itself; others see it in ps').conflicts('secretFile'))
+    .addOption(new Option('--off', 'tell the client nothing any more').conflicts(['url', 'secret', 'secretFile']))
+    .does(setNotify);
+
+  clients
     .command('erase <client_id>')
     .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
     .option('--yes', 'do not ask')
@@ -87,6 +101,7 @@ function parseNetworks(text: string, before: string[] = []): string[] {
 type NewClientOptions = { name: string; scope?: string[]; allow?: string[] };
 /** `expireOld` in ms. */
 type RotationOptions = { expireOld?: number; revoke?: string };
+type NotifyOptions = { url?: string; secret?: string; secretFile?: string; off?: true };
 type LimitOptions = { rate?: Limit; endpoints?: Limit };
 
 const create = onDatabase(async ({ database, actor }, options: NewClientOptions) => {
@@ -128,6 +143,27 @@ const setLimits = onDatabase(async ({ database, actor }, id: string, options: Li
   return { json: shown(await auth.changeClient(database, actor, id, limits)) };
 });
 
+const setNotify = onDatabase(async (context, id: string, options: NotifyOptions, command: Command) => {
+  const { database, environment, actor } = context;
+  const { url, secret, secretFile, off } = options;
+  const text = secretFile === undefined ? secret : (await readSecretFile(secretFile)).toString();
+  if (!off && url === undefined && text === undefined) command.error('error: give --url and --secret-file, or --off');
+  const fault = text === undefined ? undefined : endpointSecret.safeParse(text).error?.issues[0]?.message;
+  if (fault) command.error(`error: the secret ${fault}`);
+  await auth.showClient(database, id);
+  const guard = createAddressGuard({
+    allowPrivate: environment.ALLOW_PRIVATE_RECEIVERS,
+    blocked: environment.BLOCKED_RECEIVERS,
+  });
+  const rules = {
+    httpsOnly: environment.ENVIRONMENT === 'production',
+    blocksLiteral: (host: string) => guard.blocksLiteral(host),
+  };
+  const change = off ? { url: null } : { url, secret: text === undefined ? undefined : new Secret(text) };
+  await setClientNotify(database, rules, masterKeysOf(environment), { actor, clientId: id, ...change });
+  return { json: shown(await auth.showClient(database, id)) };
+});
+
 const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
   const { name } = await auth.showClient(database, id);
   if (!yes && !canAsk()) throw new Error('this cannot be undone; give --yes if there is no terminal to ask on');
@@ -144,4 +180,4 @@ const consoleLink = onDatabase(async (context, clientId: string, { viewer }: { v
 });
 
 const clientView = operatorClientView.omit({ secrets: true }).extend({ erased_at: time.nullable() });
-const shown = (client: Client) => present(clientView, { ...client, clientId: client.id });
+const shown = (client: Client) => present(clientView, shownClient(client));

@@ -53,10 +53,21 @@ async function examine(): Promise<Finding[]> {
         finding('Postgres', '', `cannot be reached: ${oneLine(error)}; check DATABASE_URL`),
       ])),
       ...(await temporalFindings(config, database)),
+      ...(await notifyFindings(config)),
     ];
   } finally {
     await database.close();
   }
+}
+
+/** Sends a test to `NOTIFY_URL`. */
+async function notifyFindings(config: Config): Promise<Finding[]> {
+  if (!config.notify) return [];
+  const { sendTest } = await import('../../delivery/notify.js');
+  const outcome = await sendTest(config).catch((error: unknown) => ({ error: oneLine(error), responseStatus: null }));
+  const response = outcome?.responseStatus ?? outcome?.error;
+  const fault = `a test message to NOTIFY_URL was not received from this machine: ${response}`;
+  return [caution('notifications', 'NOTIFY_URL received a test message', Boolean(outcome?.error) && fault)];
 }
 
 /** While the embedded stack's Temporal starts, its namespace cannot be checked. */

@@ -32,14 +32,17 @@ export function declare(endpoints: Command): void {
     about: 'list the endpoints of all clients, newest first',
     limit: 1_000,
     columns: [
-      ...['webhookId', 'client_id', 'enabled', 'disabled_reason', 'max_concurrency', 'failing_since'],
-      ...['last_failure.response_status', 'last_failure.error', 'last_success_at', 'url'],
+      ...['webhookId', 'client_id', 'enabled', 'disabled_reason', 'max_concurrency', 'failing_since', 'pending'],
+      ...['first_ladder_ends_at', 'last_failure.response_status', 'last_failure.error', 'last_success_at', 'url'],
     ],
     read: readPage,
     present,
   })
     .option('--client <client_id>', 'only endpoints of this client', idOf('client'))
-    .option('--failing', 'only endpoints whose latest attempt failed: since when (to the hour) and why');
+    .option(
+      '--failing',
+      'only endpoints whose latest attempt failed: since when (to the hour), why, how many deliveries wait',
+    );
 
   ofOne('disable')
     .option('--yes', 'do not ask on a terminal')
@@ -91,12 +94,14 @@ async function readPage(
 
 type Listed = PublicEndpoint & Partial<FailingEndpoint>;
 
-function present({ failingSince, lastSuccessAt, lastFailure, ...endpoint }: Listed) {
+function present({ failingSince, lastSuccessAt, lastFailure, pending, firstEndsAt, ...endpoint }: Listed) {
   const { webhookId, ...fields } = presentEndpoint(endpoint);
   return {
     ...{ webhookId, client_id: endpoint.clientId, ...fields },
     ...(lastFailure && {
       failing_since: failingSince,
+      pending,
+      first_ladder_ends_at: firstEndsAt,
       last_success_at: lastSuccessAt,
       last_failure: { at: lastFailure.at, error: lastFailure.error, response_status: lastFailure.responseStatus },
     }),

@@ -53,12 +53,16 @@ const revoke = onDatabase(async ({ database, environment, actor }, kid: string) 
 const NAMED_ROWS = 3;
 
 const rotateMaster = onDatabase(async ({ database, environment, actor }) => {
-  const { endpoints, signingKeys, unreadable } = await rotateMasterKey(database, actor, masterKeysOf(environment));
+  const { endpoints, clients, signingKeys, unreadable } = await rotateMasterKey(
+    database,
+    actor,
+    masterKeysOf(environment),
+  );
   if (unreadable.length > 0) {
     const first = unreadable.slice(0, NAMED_ROWS).join(', ');
     throw new Error(
       `neither MASTER_KEY nor MASTER_KEY_PREVIOUS decrypts ${unreadable.length} rows, of which the first are: ${first}`,
     );
   }
-  return { json: { endpoints, signing_keys: signingKeys } };
+  return { json: { endpoints, clients, signing_keys: signingKeys } };
 });

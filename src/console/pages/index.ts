@@ -8,6 +8,7 @@ import { newSecretPages } from './endpoints/new-secret.js';
 import { recoveryPages } from './endpoints/recoveries.js';
 import { statementPages } from './endpoints/statement.js';
 import { eventList, eventPage, retryForm } from './events.js';
+import { notificationsPage } from './notifications.js';
 import { overview } from './overview.js';
 import { settingsPages } from './settings.js';
 import { transferPages } from './transfers.js';
@@ -22,5 +23,6 @@ export const declared: readonly (Page | Form)[] = [
   ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages, ...recoveryPages],
   ...[...checkPages, ...newSecretPages, ...endPages],
   ...transferPages,
+  notificationsPage,
   ...settingsPages,
 ];

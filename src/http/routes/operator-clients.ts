@@ -10,7 +10,11 @@ import {
   showOrdinaryClient,
 } from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
+import { createAddressGuard } from '../../delivery/sender/address-guard.js';
+import { setClientNotify } from '../../endpoints/client-notify.js';
+import type { Handle } from '../../platform/database/database.js';
 import { parseDuration } from '../../platform/duration.js';
+import { Secret } from '../../platform/secret.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { created } from '../response.js';
@@ -33,14 +37,27 @@ const filters = z.strictObject({
   ...paging(cursors),
 });
 
+type Notify = Pick<z.output<typeof operatorClientPatch>, 'notify_url' | 'notify_secret'>;
+const NOTIFY_REFUSALS = ['url_not_canonical', 'blocked_address'] as const;
+
 const actorOf = (caller: Caller) => byOf(caller).actor;
 
 /**
  * `/operator/clients` (contract, Operator's clients). A client with a scope of the operator does not exist here: a
  * token for this route must not make itself one that may do more.
  */
-export function operatorClientRoutes({ config }: AppDependencies) {
+export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
   const route = routesOf('Operator: clients', ['operator:clients', 'operator']);
+  const guard = createAddressGuard(config.receivers);
+  const rules = {
+    httpsOnly: config.environment === 'production',
+    blocksLiteral: (hostname: string) => guard.blocksLiteral(hostname),
+  };
+  const setNotify = (db: Handle, caller: Caller, clientId: string, body: Notify) => {
+    const { notify_url: url, notify_secret } = body;
+    const secret = typeof notify_secret === 'string' ? new Secret(notify_secret) : notify_secret;
+    return setClientNotify(db, rules, masterKeys, { actor: actorOf(caller), clientId, url, secret });
+  };
   const withSecret = { idempotencyKey: 'rejected' } as const;
   return [
     route('POST', '/operator/clients', {
@@ -50,12 +67,15 @@ export function operatorClientRoutes({ config }: AppDependencies) {
       body: newOperatorClient,
       status: 201,
       returns: createdClientView,
+      refusals: NOTIFY_REFUSALS,
       async handle({ caller, body, db }) {
-        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, ...wanted } = body;
+        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, notify_url, notify_secret, ...wanted } = body;
         const made = await createClient(db, actorOf(caller), { ...wanted, rateLimit, maxEndpoints });
+        await setNotify(db, caller, made.client.id, { notify_url, notify_secret });
+        const client = await showOrdinaryClient(db, made.client.id);
         const secret = { secret_id: made.secretId, client_secret: made.clientSecret.reveal() };
         return created(`${config.baseUrl}/operator/clients/${made.client.id}`, {
-          ...presentOperatorClient(made.client),
+          ...presentOperatorClient(client),
           ...secret,
         });
       },
@@ -84,10 +104,12 @@ export function operatorClientRoutes({ config }: AppDependencies) {
         'A JSON merge patch (RFC 7396): an omitted field does not change, and null restores the deployment’s `rate_limit` or `max_endpoints`. In force within 5 s.',
       body: operatorClientPatch,
       returns: operatorClientView,
+      refusals: NOTIFY_REFUSALS,
       async handle({ caller, params: { id }, body, db }) {
-        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, ...others } = body;
+        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, notify_url, notify_secret, ...others } = body;
         await showOrdinaryClient(db, id);
         await changeClient(db, actorOf(caller), id, { ...others, rateLimit, maxEndpoints });
+        await setNotify(db, caller, id, { notify_url, notify_secret });
         return presentOperatorClient(await showOrdinaryClient(db, id));
       },
     }),

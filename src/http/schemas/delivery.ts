@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { EVENT_CATALOGUE, EVENT_TYPES, EVENT_VERSION } from '../../delivery/event-catalogue.js';
+import { EVENT_CATALOGUE, EVENT_TYPES } from '../../delivery/event-catalogue.js';
 import { KEPT_HEADERS, type KeptHeaders } from '../../delivery/sender/headers.js';
 import type { Attempt } from '../../platform/database/generated/client.js';
 import { DeliveryStatus, type TransferStatus } from '../../platform/database/generated/enums.js';
-import { ATTEMPT_ERRORS, SHOWN_ATTEMPTS, TRIGGERS } from '../../platform/vocabulary.js';
+import { ATTEMPT_ERRORS, EVENT_VERSION, SHOWN_ATTEMPTS, TRIGGERS } from '../../platform/vocabulary.js';
 import type { DeliveryRecord, DeliveryRow, DeliveryWithAttempts } from '../../reports/read-deliveries.js';
 import type { EventRecord } from '../../reports/read-events.js';
 import { components, count, present, time, uuid, view } from './fields.js';

@@ -17,7 +17,7 @@ const description = z.nullable(text({ max: 255 })).meta({ examples: ['Orders, li
  * The bytes of the HMAC key: printable ASCII, not trimmed. A secret of spaces only is refused, because it is easily
  * guessed.
  */
-const secret = z
+export const endpointSecret = z
   .string()
   .refine(
     (value) => /^[\x20-\x7e]*$/.test(value),
@@ -26,14 +26,15 @@ const secret = z
   .refine((value) => value.length >= 16, validationError('too_short', 'must have at least 16 characters'))
   .refine((value) => value.length <= 256, validationError('too_long', 'may have at most 256 characters'))
   .refine((value) => !/^ {16,}$/.test(value), validationError('invalid_secret', 'must not consist of spaces only'))
-  .meta({
-    description: 'The key that signs the deliveries. It is never returned and cannot be changed.',
-    pattern: '^(?! *$)[ -~]{16,256}$',
-    minLength: 16,
-    maxLength: 256,
-    writeOnly: true,
-    examples: ['5up3r-s3cr3t-0f-y0ur-0wn'],
-  });
+  .meta({ pattern: '^(?! *$)[ -~]{16,256}$', minLength: 16, maxLength: 256 });
+const secret = endpointSecret.meta({
+  description: 'The key that signs the deliveries. It is never returned and cannot be changed.',
+  pattern: '^(?! *$)[ -~]{16,256}$',
+  minLength: 16,
+  maxLength: 256,
+  writeOnly: true,
+  examples: ['5up3r-s3cr3t-0f-y0ur-0wn'],
+});
 
 const maxConcurrency = z
   .int('must be a whole number')

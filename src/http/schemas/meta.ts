@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { formatLadder } from '../../../workflows/ladder.js';
-import { EVENT_VERSION } from '../../delivery/event-catalogue.js';
 import type { Config } from '../../platform/config/config.js';
 import { VERSION } from '../../platform/version.js';
+import { EVENT_VERSION } from '../../platform/vocabulary.js';
 import { present, view } from './fields.js';
 
 export const metaView = view('Meta', {

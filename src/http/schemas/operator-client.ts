@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { CLIENT_SCOPES } from '../../auth/caller.js';
 import type { ClientWithSecrets } from '../../auth/clients.js';
+import { hostOf } from '../../endpoints/url.js';
+import type { Client } from '../../platform/database/generated/client.js';
 import { parseDuration } from '../../platform/duration.js';
 import { isNetwork } from '../../platform/networks.js';
 import { ENDPOINT_LIMITS, RATE_LIMITS } from '../../platform/vocabulary.js';
+import { endpointSecret } from './endpoint.js';
 import { present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 const name = text({ min: 1, max: 255 })
@@ -25,6 +28,27 @@ const limits = {
   max_endpoints: limit(ENDPOINT_LIMITS, 'MAX_ENDPOINTS'),
 };
 
+const notify = {
+  notify_url: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({
+      description:
+        'Where the client is told about its endpoints; an endpoint’s URL has the same rules. Never returned.',
+      format: 'uri',
+      examples: ['https://example.com/notifications'],
+    }),
+  notify_secret: endpointSecret
+    .nullable()
+    .optional()
+    .meta({
+      description: 'The key that signs the notifications; required with `notify_url`. Never returned.',
+      writeOnly: true,
+      examples: ['5up3r-s3cr3t-0f-y0ur-0wn'],
+    }),
+};
+
 export const newOperatorClient = requestBody('OperatorClientCreate', {
   name,
   scopes: z
@@ -35,6 +59,7 @@ export const newOperatorClient = requestBody('OperatorClientCreate', {
   networks: networks.default([]),
   rate_limit: limits.rate_limit.default(null),
   max_endpoints: limits.max_endpoints.default(null),
+  ...notify,
 });
 
 export const operatorClientPatch = requestBody('ClientPatch', {
@@ -42,6 +67,7 @@ export const operatorClientPatch = requestBody('ClientPatch', {
   networks: networks.optional(),
   rate_limit: limits.rate_limit.optional(),
   max_endpoints: limits.max_endpoints.optional(),
+  ...notify,
 });
 
 export const newSecret = requestBody('ClientSecretCreate', {
@@ -70,6 +96,10 @@ export const operatorClientView = view('OperatorClient', {
   scopes: z.array(z.string()).meta({ examples: [[...CLIENT_SCOPES]] }),
   networks: z.array(z.string()).meta({ examples: [['203.0.113.0/24']] }),
   ...limits,
+  notify_host: z.nullable(z.string()).meta({
+    description: 'The host of `notify_url`; null if the client is told nothing.',
+    examples: [null],
+  }),
   created_at: time,
   revoked_at: ends,
   secrets: z.array(secretView).meta({ description: 'Oldest first, with those that have ended.' }),
@@ -81,7 +111,14 @@ export const createdClientView = view('CreatedClient', {
   client_secret: clientSecret,
 });
 
+/** The fields of a client that views are made of. */
+export const shownClient = (client: Client) => ({
+  ...client,
+  clientId: client.id,
+  notifyHost: client.notifyUrl && hostOf(client.notifyUrl),
+});
+
 export function presentOperatorClient(client: ClientWithSecrets) {
   const secrets = client.secrets.map((secret) => present(secretView, { ...secret, secretId: secret.id }));
-  return present(operatorClientView, { ...client, clientId: client.id, secrets });
+  return present(operatorClientView, { ...shownClient(client), secrets });
 }

@@ -59,6 +59,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** ms */
     workflowsTrail: read.WORKFLOWS_TRAIL,
     receivers: { allowPrivate: read.ALLOW_PRIVATE_RECEIVERS, blocked: read.BLOCKED_RECEIVERS },
+    /** Where the operator is told; undefined: nowhere. */
+    notify: notifyOf(read, lines),
     /** CIDRs from which deliveries leave. */
     egressAddresses: read.EGRESS_ADDRESSES,
     allowedNetworks: read.ALLOWED_NETWORKS,
@@ -95,6 +97,21 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
   if (environment === 'production') lines.push(...insecureIn(config));
   if (lines.length > 0) throw new ConfigError(lines);
   return config;
+}
+
+/** Both settings or neither. Its address is judged when a POST connects. */
+function notifyOf(read: Environment, lines: string[]) {
+  const { NOTIFY_URL: url, NOTIFY_SECRET: secret, NOTIFY_ALLOW_PRIVATE: allowPrivate } = read;
+  if (url === undefined && secret === undefined) return undefined;
+  if (url === undefined || secret === undefined) {
+    const [missing, given] = url === undefined ? ['NOTIFY_URL', 'NOTIFY_SECRET'] : ['NOTIFY_SECRET', 'NOTIFY_URL'];
+    lines.push(`${missing}: is not set; give both ${missing} and ${given}, or neither`);
+    return undefined;
+  }
+  if (read.ENVIRONMENT === 'production' && !allowPrivate && !/^https:/i.test(url.reveal())) {
+    lines.push('NOTIFY_URL: is http: in production; give an https: URL, or set NOTIFY_ALLOW_PRIVATE=true');
+  }
+  return { url, secret, allowPrivate };
 }
 
 function samplingOf({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio = 1 }: Environment) {

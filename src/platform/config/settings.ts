@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { formatDuration, parseDuration } from '../duration.js';
 import { isNetwork } from '../networks.js';
+import { canonicalUrl } from '../receiver-url.js';
 import { Secret } from '../secret.js';
 import { MAX_CONCURRENCY } from '../vocabulary.js';
 
@@ -141,6 +142,15 @@ const origin = z.string().refine((text) => {
   return text === spelling && /^https?:/.test(text) && !text.endsWith('/');
 }, 'give an absolute http(s) URL in lower case with no trailing slash, such as https://api.example.com');
 
+/** As of an endpoint. `canonicalUrl` throws for what is no URL. */
+const receiverUrl = parsed(
+  (text) =>
+    /^https?:\/\/[^/?#@\s]+([/?][^#]*)?$/i.test(text) && URL.canParse(text) && canonicalUrl(text) === text
+      ? new Secret(text)
+      : undefined,
+  'give an absolute http(s) URL without credentials and fragment, such as https://example.com/hooks',
+);
+
 const collector = parsed(
   (text) => (/^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
   'give an http(s) URL, such as http://localhost:4318',
@@ -265,6 +275,22 @@ export const settings = {
     networks,
     'CIDRs that the service never delivers to, in addition to private networks: your own public addresses.',
     '',
+  ),
+  NOTIFY_URL: secretSetting(
+    receiverUrl,
+    'Where the service POSTs notifications about endpoints and itself, signed as deliveries are. Set it for workers, with `NOTIFY_SECRET`.',
+  ),
+  NOTIFY_SECRET: secretSetting(
+    z
+      .string()
+      .regex(/^(?! *$)[\x20-\x7e]{16,256}$/, 'give 16 to 256 printable ASCII characters, not spaces only')
+      .transform((text) => new Secret(text)),
+    'The key that signs the notifications to `NOTIFY_URL`.',
+  ),
+  NOTIFY_ALLOW_PRIVATE: setting(
+    flag,
+    'Send the notifications to `NOTIFY_URL` also to a private address, and over `http:` in production.',
+    'false',
   ),
   EGRESS_ADDRESSES: setting(networks, 'CIDRs that deliveries come from. `GET /meta` shows them to receivers.', ''),
 

@@ -9,6 +9,7 @@ export type RuntimeRole = (typeof RUNTIME_ROLES)[number];
 export const READ_AND_WRITE = 'select, insert, update, delete';
 
 const STATUS = 'update (status, reason_code, updated_at)';
+const NOTIFY = 'notify_url, notify_secret_envelope';
 /** All but the database role, which Postgres fills in. */
 const ENTRY = 'insert (id, at, actor, action, target, details)';
 
@@ -28,7 +29,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, Readonly<Record<RuntimeRole, 
   // Commands write these, and `/operator/clients`, which never changes scopes or hashes.
   clients: {
     runtime: 'select, insert, update',
-    api: 'select, insert, update (name, networks, rate_limit, max_endpoints, require_private_key, revoked_at)',
+    api: `select, insert, update (name, networks, rate_limit, max_endpoints, require_private_key, ${NOTIFY}, revoked_at)`,
     worker: 'select',
   },
   client_secrets: {

@@ -79,6 +79,11 @@ export function createMetrics() {
     'webhook_workflows_skipped_total',
     'Delivered events whose workflow did not start within `WORKFLOWS_TRAIL`, and never will.',
   );
+  const notifications = counter(
+    'notifications_sent_total',
+    'Tries to send a notification to the operator or a client: `received` (2xx) or `failed`.',
+    ['recipient', 'result'],
+  );
   const requests = counter(
     'http_requests_total',
     'Requests to the API, token requests and 429 included; `route` is the pattern, or `none`.',
@@ -146,6 +151,8 @@ export function createMetrics() {
     receiverChecked: (result: CheckResult): void => checks.inc({ result }),
     /** A recovery has made `count` deliveries for events that had none. */
     missingDelivered: (count: number): void => missing.inc(count),
+    notificationSent: (recipient: 'operator' | 'client', received: boolean): void =>
+      notifications.inc({ recipient, result: received ? 'received' : 'failed' }),
     /** `count` delivered events were marked done without a workflow. */
     workflowsSkipped: (count: number): void => skipped.inc(count),
     requestStarted: (): void => inFlight.inc(),

@@ -537,7 +537,7 @@ export class World {
     const { db, model } = this;
     for (const { job, disables } of batch) {
       const { endpointId } = job.row;
-      if (disables && (await db.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'))))
+      if (disables && (await db.transaction((tx) => disableEndpoint(tx, endpointId, 'gone'))) !== undefined)
         model.deactivate(endpointId, { reason: 'gone' });
     }
   }

@@ -68,6 +68,38 @@ describe('/operator/clients', () => {
     }
   });
 
+  it('sets, changes and removes where a client is told; URL and secret are in no response, entry or plain column', async () => {
+    const url = 'https://example.com/told?token=t0ken-of-url';
+    const notify = { notify_url: url, notify_secret: 'a secret of the notifications' };
+    const { client_id, ...made } = await make({ name: 'Acme', ...notify });
+    expect(made).toMatchObject({ notify_host: 'example.com' });
+    const patch = async (json: object) => (await operator.call('PATCH', `${PATH}/${client_id}`, { json })).body;
+    const row = () => api.database.prisma.client.findUniqueOrThrow({ where: { id: client_id } });
+    const before = await row();
+    expect(before).toMatchObject({ notifyUrl: url, notifySecretEnvelope: expect.stringMatching(/^v1:/) });
+    const moved = await patch({ notify_url: 'https://example.org/' });
+    expect(moved).toMatchObject({ notify_host: 'example.org' });
+    expect((await row()).notifySecretEnvelope).toBe(before.notifySecretEnvelope);
+    for (const [json, code, pointer] of [
+      [{ notify_secret: null }, 'required', '/notify_secret'],
+      [{ notify_secret: 'short' }, 'too_short', '/notify_secret'],
+      [{ notify_url: 'ftp://example.com/' }, 'invalid_scheme', '/notify_url'],
+      [{ notify_url: 'http://169.254.169.254/' }, 'blocked_address', '/notify_url'],
+      [{ notify_url: 'https://example.com/a b' }, 'url_not_canonical', '/notify_url'],
+    ] as const) {
+      expect(await patch(json)).toMatchObject({ status: 422, errors: [{ code, pointer }] });
+    }
+    expect(await patch({ notify_url: null })).toMatchObject({ notify_host: null });
+    expect(await row()).toMatchObject({ notifyUrl: null, notifySecretEnvelope: null });
+    expect(await patch({ notify_secret: 'a secret of the notifications' })).toMatchObject({
+      errors: [{ code: 'required', pointer: '/notify_url' }],
+    });
+    const entries = await api.database.prisma.auditEntry.findMany({ where: { target: client_id } });
+    expect(entries.map(({ action }) => action).filter((action) => action === 'clients.set-notify')).toHaveLength(3);
+    const seen = JSON.stringify([made, moved, entries, before.notifySecretEnvelope]);
+    for (const secret of ['t0ken-of-url', 'of the notifications']) expect(seen).not.toContain(secret);
+  });
+
   it('keeps no Idempotency-Key of a response with a secret or a link', async () => {
     const { client_id } = await make();
     const count = () => api.database.prisma.client.count();

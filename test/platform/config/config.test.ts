@@ -48,6 +48,23 @@ describe('the configuration', () => {
     },
   );
 
+  it('tells the operator only with a URL and a secret, in production over https unless private addresses are allowed', () => {
+    const [NOTIFY_URL, NOTIFY_SECRET] = ['https://ops.example.com/in', 'a secret of sixteen'];
+    expect(loadConfig(SANDBOX).notify).toBeUndefined();
+    expect(loadConfig({ ...SANDBOX, NOTIFY_URL, NOTIFY_SECRET }).notify).toMatchObject({ allowPrivate: false });
+    expect(linesOf(() => loadConfig({ ...SANDBOX, NOTIFY_URL }))).toEqual([
+      'NOTIFY_SECRET: is not set; give both NOTIFY_SECRET and NOTIFY_URL, or neither',
+    ]);
+    expect(linesOf(() => loadConfig({ ...SANDBOX, NOTIFY_SECRET }))).toEqual([
+      'NOTIFY_URL: is not set; give both NOTIFY_URL and NOTIFY_SECRET, or neither',
+    ]);
+    for (const url of ['ops.example.com', 'https://u:p@ops.example.com/', 'https://ops.example.com/#f', 'ftp://x/'])
+      expect(linesOf(() => loadConfig({ ...SANDBOX, NOTIFY_URL: url, NOTIFY_SECRET }))).toHaveLength(1);
+    const plain = { ...PRODUCTION, NOTIFY_URL: 'http://10.0.0.1/in', NOTIFY_SECRET };
+    expect(linesOf(() => loadConfig(plain))).toEqual([expect.stringMatching('^NOTIFY_URL: is http: in production')]);
+    expect(loadConfig({ ...plain, NOTIFY_ALLOW_PRIVATE: 'true' }).notify).toMatchObject({ allowPrivate: true });
+  });
+
   it('reports every validation error at once', () => {
     expect(linesOf(() => loadConfig({ ...SANDBOX, PORT: 'x', WORKFLOWS: 'x' }))).toHaveLength(2);
   });

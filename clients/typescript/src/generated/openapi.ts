@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 6e75fd66b3b9079898d0352dbc50f7faaed5e31d4fea5c9dbe5a583f89cb2003
+// Document: 36c5a4d6caf388232ef681318db9dbed6540cf1f754dc27194fa66eeea4e7a84
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -71,6 +71,13 @@ export interface components {
       rate_limit?: number | null;
       /** Null: `MAX_ENDPOINTS` of the deployment. */
       max_endpoints?: number | null;
+      /**
+       * Format: uri
+       * Where the client is told about its endpoints; an endpoint’s URL has the same rules. Never returned.
+       */
+      notify_url?: string | null;
+      /** The key that signs the notifications; required with `notify_url`. Never returned. */
+      notify_secret?: string | null;
     };
     ClientSecret: {
       /** Format: uuid */
@@ -115,6 +122,8 @@ export interface components {
       rate_limit: number | null;
       /** Null: `MAX_ENDPOINTS` of the deployment. */
       max_endpoints: number | null;
+      /** The host of `notify_url`; null if the client is told nothing. */
+      notify_host: string | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -354,6 +363,8 @@ export interface components {
       rate_limit: number | null;
       /** Null: `MAX_ENDPOINTS` of the deployment. */
       max_endpoints: number | null;
+      /** The host of `notify_url`; null if the client is told nothing. */
+      notify_host: string | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -371,6 +382,13 @@ export interface components {
       rate_limit?: number | null;
       /** Null: `MAX_ENDPOINTS` of the deployment. */
       max_endpoints?: number | null;
+      /**
+       * Format: uri
+       * Where the client is told about its endpoints; an endpoint’s URL has the same rules. Never returned.
+       */
+      notify_url?: string | null;
+      /** The key that signs the notifications; required with `notify_url`. Never returned. */
+      notify_secret?: string | null;
     };
     OperatorTransfer: {
       /** Format: uuid */

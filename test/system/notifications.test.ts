@@ -1,0 +1,122 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { verify } from '../../clients/typescript/src/verify.js';
+import { listEntries } from '../../src/platform/audit.js';
+import { freePort } from '../../src/platform/free-port.js';
+import { type Caller, caller, must } from '../support/caller.js';
+import { runCommand } from '../support/command.js';
+import { createDeployment, type Deployment } from '../support/deployment.js';
+import { type MortalRole, startMortalRole } from '../support/role-process.js';
+import { SECRET, transferRequest } from '../support/transfers.js';
+import { waitFor } from '../support/wait-for.js';
+
+// A receiver that dies, followed from its first failure to those who are told. The whole service in one process.
+
+const OPERATORS = 'a secret of the operator';
+const CLIENTS = 'a secret of the client, for notifications';
+
+interface Message {
+  to: string;
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+let deployment: Deployment;
+let server: Server;
+let service: MortalRole;
+let client: Caller;
+let clientId: string;
+let webhookId: string;
+let metricsPort: number;
+const messages: Message[] = [];
+/** The status of the receiver's responses. */
+let status = 500;
+/** The status of the responses of those who are told. */
+let told = 204;
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const [path, body] = [request.url ?? '', Buffer.concat(chunks)];
+    if (path === '/hooks') return void response.writeHead(status).end();
+    verify({
+      secret: path === '/operator' ? OPERATORS : CLIENTS,
+      header: request.headers['service-signature'] as string,
+      body,
+    });
+    messages.push({ to: path.slice(1), ...JSON.parse(body.toString()) });
+    response.writeHead(told).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  metricsPort = await freePort();
+  deployment = await createDeployment({
+    METRICS_PORT: String(metricsPort),
+    ...{ NOTIFY_URL: `${url}/operator`, NOTIFY_SECRET: OPERATORS, DELIVERY_RETRY_DELAYS: '0s,1s' },
+  });
+  await begin();
+  const credentials = await deployment.createCredentials();
+  clientId = credentials.client_id;
+  client = await caller(deployment.at, credentials);
+  const env = { ...deployment.env };
+  const set = await runCommand(['clients', 'set-notify', clientId, '--url', `${url}/client`, '--secret', CLIENTS], env);
+  expect(set).toMatchObject({ code: 0 });
+  ({ webhookId } = await must(client('POST', '/webhook-endpoints', { url: `${url}/hooks`, secret: SECRET })));
+});
+afterAll(async () => {
+  await service?.stop();
+  await new Promise((resolve) => server?.close(resolve));
+  await deployment?.close();
+});
+
+async function begin(): Promise<void> {
+  service = startMortalRole('start', { ...deployment.env, SHUTDOWN_DELAY: '0s' });
+  await service.ready;
+}
+async function change(): Promise<void> {
+  const { id } = await must(client('POST', '/transfers', transferRequest()));
+  await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
+}
+const ofType = (type: string) => messages.filter((message) => message.type === type);
+const bothTold = (type: string) =>
+  waitFor(`${type} for both`, () => new Set(ofType(type).map(({ to }) => to)).size === 2);
+
+it('an endpoint that fails is told to operator and client, by the ladder, once', async () => {
+  told = 500;
+  await change();
+  await waitFor('a first try', () => ofType('endpoint.failing').length > 0);
+  told = 204;
+  await bothTold('endpoint.failing');
+  const data = { client_id: clientId, client_name: 'test', webhookId, last_error: 'status', last_response_status: 500 };
+  expect(ofType('endpoint.failing').at(-1)).toMatchObject({ data });
+  expect(new Set(ofType('endpoint.failing').map(({ id }) => id)).size).toBe(1);
+  await waitFor('the end of the workflows', async () => (await deployment.database.prisma.workflowStart.count()) === 0);
+});
+
+it('an endpoint that is gone is told though the process is killed before it can tell, with its audit entry', async () => {
+  await service.dieAt('before-notified');
+  await service.ended;
+  await begin();
+  await service.dieAt('after-notification-sent');
+  status = 410;
+  await change();
+  expect(await service.ended).toBe('SIGKILL');
+  await begin();
+  await deployment.database.query(`update workflow_starts set start_after = now()`, []);
+  await bothTold('endpoint.disabled');
+  expect(ofType('endpoint.disabled')[0]).toMatchObject({ data: { webhookId, reason: 'gone', cancelled: 0 } });
+  const [entry] = await listEntries(deployment.database, { target: webhookId, actor: 'service', take: 10 });
+  expect(entry).toMatchObject({ action: 'endpoints.disable', details: { client_id: clientId, reason: 'gone' } });
+});
+
+it('the gauge of the alerts counts the endpoint, and a success after it is enabled is told as its recovery', async () => {
+  const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  expect(await metrics()).toContain('webhook_notified_endpoints{state="disabled"} 1');
+  status = 204;
+  await must(client('PATCH', `/webhook-endpoints/${webhookId}`, { enabled: true }));
+  await change();
+  await bothTold('endpoint.recovered');
+});
