@@ -79,7 +79,18 @@ export async function endLeftovers(localDir: string, progress: (line: string) =>
 export const POSTGRES_NAME = 'transfer_service';
 
 export function postgresUrl(port: number, password: Secret, database = POSTGRES_NAME): Secret {
-  return new Secret(`postgresql://${POSTGRES_NAME}:${password.reveal()}@127.0.0.1:${port}/${database}`);
+  return new Secret(`postgresql://${POSTGRES_NAME}:${password.reveal()}@127.0.0.1:${port}/${database}?sslmode=disable`);
+}
+
+/**
+ * Forgets what the environment says of another Postgres and another Temporal: the stack's own connections are complete
+ * without it. `pg` reads `PG…` from the process.
+ */
+export function forgetOtherServers(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  // Each process sets PGAPPNAME itself, and an operator may.
+  const isOther = (name: string) => /^(PG(?!APPNAME$)[A-Z]|TEMPORAL_(TLS|API_KEY))/.test(name);
+  for (const name of Object.keys(process.env)) if (/^PG/.test(name) && isOther(name)) delete process.env[name];
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isOther(name)));
 }
 
 /** The environment of a process that works on the stack. `env` is its own, whose MASTER_KEY counts if it has one. */
@@ -107,7 +118,8 @@ export const masterKeyIdOf = ({ MASTER_KEY = '' }: NodeJS.ProcessEnv): string =>
  * The environment of the embedded stack that runs under LOCAL_DIR, for a command without DATABASE_URL.
  * @throws Error of one line if no stack runs there, or with another master key
  */
-export function findStack(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function findStack(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const env = forgetOtherServers(given);
   const { LOCAL_DIR } = readEnvironment(env);
   const state = lockHolder(LOCAL_DIR) && readState(LOCAL_DIR);
   if (!state) {

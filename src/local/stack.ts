@@ -6,6 +6,7 @@ import { Secret } from '../platform/secret.js';
 import { startPostgres } from './postgres.js';
 import {
   endLeftovers,
+  forgetOtherServers,
   masterKeyIdOf,
   provideSecrets,
   releaseLock,
@@ -24,7 +25,8 @@ export type Stack = Awaited<ReturnType<typeof startStack>>;
  * service. `progress` gets a line for people for each slow step and each later fault. `signal` aborts the start.
  * @throws ConfigError (a port in use, an invalid setting), or an Error of one line
  */
-export async function startStack(env: NodeJS.ProcessEnv, progress: (line: string) => void, signal?: AbortSignal) {
+export async function startStack(given: NodeJS.ProcessEnv, progress: (line: string) => void, signal?: AbortSignal) {
+  const env = forgetOtherServers(given);
   const settings = readEnvironment(env);
   if (settings.ENVIRONMENT === 'production') {
     throw new ConfigError(['DATABASE_URL: is not set; production never runs on the embedded stack']);

@@ -7,9 +7,18 @@ import { findStack } from '../../src/local/stack-state.js';
 import { localDir, parts, query, start } from '../support/local-stacks.js';
 import { waitFor } from '../support/wait-for.js';
 
+/** What a shell has for another database and another Temporal. */
+const OF_OTHER_SERVERS = {
+  ...{ PGHOST: '192.0.2.1', PGHOSTADDR: '192.0.2.1', PGPORT: '1', PGUSER: 'other', PGPASSWORD: 'other' },
+  ...{ PGDATABASE: 'other', PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct', PGREPLICATION: 'database' },
+  ...{ PGBINARY: '1', PGOPTIONS: '-c search_path=none', PGCLIENT_ENCODING: 'LATIN1', PGCONNECT_TIMEOUT: '1' },
+  ...{ PGSERVICE: 'other', PGPASSFILE: '/dev/null', PGSSLROOTCERT: '/nonexistent', PGTZ: 'Asia/Tokyo' },
+  ...{ TEMPORAL_API_KEY: 'of-another', TEMPORAL_TLS: 'true', TEMPORAL_TLS_SERVER_NAME: 'another.example.com' },
+};
+
 test('a restart keeps the data, the master key and the password, and ends what a killed parent left running', async () => {
   const folder = localDir();
-  const before = await start(folder);
+  const before = await start(folder, OF_OTHER_SERVERS);
   await query(before, `create table kept as select 'still here' as text`);
   const processes = parts(folder);
   await before.stop();

@@ -7,6 +7,7 @@ import { isNetwork } from '../networks.js';
 import { canonicalUrl } from '../receiver-url.js';
 import { Secret } from '../secret.js';
 import { MAX_CONCURRENCY } from '../vocabulary.js';
+import { readDatabaseUrl } from './database-url.js';
 
 /** An environment variable: its form, its meaning and its default (as text). */
 function setting<T extends z.ZodType, D extends string | undefined = undefined>(
@@ -122,16 +123,12 @@ const masterKey = parsed(
   'give 32 bytes in base64 (openssl rand -base64 32)',
 );
 
-const postgresUrl = parsed(
-  (text) => (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? new Secret(withoutAliases(text)) : undefined),
-  'give a URL of one host, such as postgresql://user:password@host:5432/database, with # / ? and % in the password written as %23 %2F %3F %25',
-);
-
-/** `pg` verifies with these modes as with `verify-full`, and warns that a later version will not. */
-const withoutAliases = (url: string) =>
-  url.includes('uselibpqcompat=')
-    ? url
-    : url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+const postgresUrl = z.string().transform((text, context) => {
+  const read = readDatabaseUrl(text);
+  if (read instanceof Secret) return read;
+  context.addIssue({ code: 'custom', message: read });
+  return z.NEVER;
+});
 
 const roleName = z.string().min(1).max(63, 'give the name of a role, at most 63 characters');
 
