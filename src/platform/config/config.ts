@@ -89,8 +89,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       read.METRICS_PORT === undefined
         ? undefined
         : { port: read.METRICS_PORT, allowedNetworks: read.METRICS_ALLOWED_NETWORKS },
-    /** Whether a collector for traces is configured. OpenTelemetry reads its other variables itself. */
-    tracing: (read.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? read.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined,
+    /** Whether traces are exported. OpenTelemetry reads its other variables itself. */
+    tracing:
+      (read.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? read.OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined &&
+      !read.OTEL_SDK_DISABLED &&
+      read.OTEL_TRACES_EXPORTER.includes('otlp'),
     sampling: samplingOf(read),
     logLevel: read.LOG_LEVEL,
   };

@@ -79,9 +79,7 @@ function readSecret(path: string): Outcome {
   }
 }
 
-/**
- * Variables that begin so are meant for the service. Others of the same names belong to tools: `OTEL_`, `POSTGRES_`.
- */
+/** Variables that begin so are meant for the service. Others with the prefix `POSTGRES_` belong to tools. */
 const PREFIXES = [
   ...[
     'ALLOWED_',
@@ -104,5 +102,28 @@ export function unknownSettings(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env)
     .filter((name) => env[name] && !KNOWN.has(name) && PREFIXES.some((prefix) => name.startsWith(prefix)))
     .filter((name) => !SERVICE_LINK.test(name) && !isServiceLink(name, env[name]))
-    .map((name) => `${name}: is not a setting and has no effect; remove it or correct its name`);
+    .map((name) => `${name}: is not a setting and has no effect; remove it or correct its name`)
+    .concat(ignoredOfOpenTelemetry(env));
+}
+
+/** The variables that OpenTelemetry's SDK reads here, whatever their value. */
+const OF_OPEN_TELEMETRY =
+  /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES|SDK_DISABLED|TRACES_SAMPLER(_ARG)?|BSP_\w+|(ATTRIBUTE|SPAN)_\w+_LIMIT|EXPORTER_OTLP_(TRACES_)?(ENDPOINT|HEADERS|TIMEOUT|COMPRESSION|(CLIENT_)?CERTIFICATE|CLIENT_KEY))$/;
+
+/** Further ones, each with the values that say what happens anyway. */
+const AS_GIVEN: readonly [name: RegExp, values: RegExp, instead: string][] = [
+  [/^OTEL_EXPORTER_OTLP_(TRACES_)?PROTOCOL$/, /^http\/json$/, 'traces are exported with http/json'],
+  [/^OTEL_TRACES_EXPORTER$/, /^\s*(otlp|none)\s*$/, 'give otlp or none'],
+  [/^OTEL_(METRICS|LOGS)_EXPORTER$/, /^\s*none\s*$/, 'METRICS_PORT has the metrics, standard error the logs'],
+  [/^OTEL_PROPAGATORS$/, /^(tracecontext|tracecontext,baggage|baggage,tracecontext)$/, 'W3C Trace Context is used'],
+];
+
+/** A line for each variable of OpenTelemetry that has no effect. No line has the value. */
+function ignoredOfOpenTelemetry(env: NodeJS.ProcessEnv): string[] {
+  return Object.keys(env)
+    .filter((name) => env[name] && name.startsWith('OTEL_') && !OF_OPEN_TELEMETRY.test(name))
+    .flatMap((name) => {
+      const [, values, instead = 'remove it'] = AS_GIVEN.find(([pattern]) => pattern.test(name)) ?? [];
+      return values?.test(env[name] ?? '') ? [] : [`${name}: has no effect here; ${instead}`];
+    });
 }

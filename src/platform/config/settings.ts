@@ -339,12 +339,18 @@ export const settings = {
   METRICS_ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to `METRICS_PORT`.', '127.0.0.0/8,::1/128'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     collector,
-    "OTLP/HTTP URL of the OpenTelemetry collector, such as http://localhost:4318. Unset: no traces. OpenTelemetry's other `OTEL_…` variables apply too.",
+    "OTLP/HTTP URL of the OpenTelemetry collector, such as http://localhost:4318, which gets traces in JSON. Unset: no traces. Of OpenTelemetry's other variables, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`, the limits of spans, and `OTEL_EXPORTER_OTLP_…` with `HEADERS`, `TIMEOUT`, `COMPRESSION` and the certificates apply. The service warns of others.",
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
     'The same with the full path: http://localhost:4318/v1/traces.',
   ),
+  OTEL_SDK_DISABLED: setting(
+    z.string().transform((text) => /^\s*true\s*$/i.test(text)),
+    '`true`: no traces.',
+    'false',
+  ),
+  OTEL_TRACES_EXPORTER: setting(z.string().transform(list), '`otlp`, or `none`: no traces.', 'otlp'),
   OTEL_TRACES_SAMPLER: setting(
     oneOf(SAMPLERS),
     'Trace sampler. `parentbased_traceidratio` keeps a share of the traces.',

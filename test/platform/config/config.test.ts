@@ -65,6 +65,15 @@ describe('the configuration', () => {
     expect(loadConfig({ ...plain, NOTIFY_ALLOW_PRIVATE: 'true' }).notify).toMatchObject({ allowPrivate: true });
   });
 
+  it.each([
+    ['OTEL_SDK_DISABLED', ['true', 'TRUE', ' true '], ['false', '', '1', 'yes']],
+    ['OTEL_TRACES_EXPORTER', ['none', 'zipkin', 'console,jaeger', ' none '], ['otlp', '', 'otlp,console']],
+  ])("obeys OpenTelemetry's own %s", (name, off, on) => {
+    const tracing = (value: string) =>
+      loadConfig({ ...SANDBOX, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', [name]: value }).tracing;
+    expect([off.map(tracing), on.map(tracing)]).toEqual([off.map(() => false), on.map(() => true)]);
+  });
+
   it('reports every validation error at once', () => {
     expect(linesOf(() => loadConfig({ ...SANDBOX, PORT: 'x', WORKFLOWS: 'x' }))).toHaveLength(2);
   });
@@ -238,6 +247,30 @@ describe('unknown settings', () => {
     ]);
   });
 
+  it.each([
+    { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+    { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' },
+    { OTEL_TRACES_EXPORTER: 'zipkin' },
+    { OTEL_METRICS_EXPORTER: 'otlp' },
+    { OTEL_PROPAGATORS: 'b3' },
+    { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://collector:4318' },
+    { OTEL_EXPORTER_OTLP_INSECURE: 'true' },
+    { OTEL_LOG_LEVEL: 'debug' },
+  ])('%j is of OpenTelemetry, and is not obeyed', (env) => {
+    const [name = ''] = Object.keys(env);
+    expect(unknownSettings(env)).toEqual([expect.stringMatching(`^${name}: has no effect here; `)]);
+  });
+
+  it.each([
+    { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' },
+    { OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none' },
+    { OTEL_PROPAGATORS: 'tracecontext,baggage' },
+    { OTEL_BSP_SCHEDULE_DELAY: '100', OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '9', OTEL_RESOURCE_ATTRIBUTES: 'a=b' },
+    { OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'a=b', OTEL_EXPORTER_OTLP_CERTIFICATE: '/x', OTEL_LOG_LEVEL: '' },
+  ])('%j is of OpenTelemetry, and holds', (env) => {
+    expect(unknownSettings(env)).toEqual([]);
+  });
+
   it('every setting, every source of a secret, and the variables of other programs are accepted', () => {
     const env = Object.fromEntries(Object.keys(settings).map((name) => [name, 'x']));
     const others = {
@@ -258,7 +291,8 @@ describe('unknown settings', () => {
         PUBLIC_HOST: 'x',
       },
     };
-    expect(unknownSettings({ ...env, ...others, MASTER_KEY_FILE: 'x', DATABASE_URL_FILE: 'x' })).toEqual([]);
+    const given = { ...env, OTEL_TRACES_EXPORTER: 'otlp', MASTER_KEY_FILE: 'x', DATABASE_URL_FILE: 'x' };
+    expect(unknownSettings({ ...given, ...others })).toEqual([]);
   });
 
   it('what Kubernetes sets for Services of its namespace is accepted', () => {
