@@ -76,6 +76,8 @@ interface ChildPlan extends Omit<StartPlan, 'localDir'> {
   name: string;
   command: string;
   args: readonly string[];
+  /** The folder that the program runs in; undefined: the root. */
+  folder?: string;
   /** Variables beside those that every program gets. */
   env?: Readonly<Record<string, string>>;
   /** The user that the program runs as; undefined: the user of this process. */
@@ -147,7 +149,7 @@ function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; r
   try {
     const child = spawn(plan.command, plan.args, {
       detached: true,
-      cwd: '/',
+      cwd: plan.folder ?? '/',
       // The program does not get this process's environment, which has MASTER_KEY and other secrets.
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TZ: 'UTC', LC_ALL: 'C', ...plan.env },
       stdio: ['ignore', log, log],

@@ -38,31 +38,35 @@ const CLUSTER = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
 export async function startPostgres(plan: PostgresPlan): Promise<Child> {
   const user = postgresUser();
   const bin = provideBinaries(user);
-  const data = await prepareData(plan, bin, user);
+  const folder = await prepareData(plan, bin, user);
   const settings = [...SETTINGS, ...(plan.settings ?? [])];
   return startChild({
     ...plan,
     name: 'Postgres',
     command: join(bin, 'postgres'),
-    args: ['-D', data, '-p', String(plan.port), ...settings.flatMap((setting) => ['-c', setting])],
+    folder,
+    // Relative, since initdb and the lock file do not take every name of a folder.
+    args: ['-D', 'data', '-p', String(plan.port), ...settings.flatMap((setting) => ['-c', setting])],
     user,
     logFile: join(plan.localDir, 'postgres.log'),
     // Fast shutdown: Postgres ends its sessions and needs no recovery at the next start.
     stopSignal: 'SIGINT',
-    beforeStart: () => adoptLockFile(data),
+    beforeStart: () => adoptLockFile(join(folder, 'data')),
     ping: () => makeDatabase(postgresUrl(plan.port, plan.password, 'postgres')),
   });
 }
 
-/** Runs initdb in a draft folder and renames the folder when it is complete. */
+/**
+ * Runs initdb in a draft folder and renames the folder when it is complete.
+ * @returns the folder with the data in `data`
+ */
 async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undefined): Promise<string> {
   const folder = provideDataFolder(plan.localDir, user);
   const data = join(folder, 'data');
-  if (existsSync(join(data, 'PG_VERSION'))) return data;
+  if (existsSync(join(data, 'PG_VERSION'))) return folder;
 
   plan.progress('creating the database');
-  const draft = join(folder, 'data.new');
-  const passwordFile = join(folder, 'password');
+  const [draft, passwordFile] = [join(folder, 'data.new'), join(folder, 'password')];
   rmSync(draft, { recursive: true, force: true });
   rmSync(passwordFile, { force: true });
   writeFileSync(passwordFile, plan.password.reveal(), { mode: 0o600, flag: 'wx' });
@@ -70,8 +74,13 @@ async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undef
     if (user) chownSync(passwordFile, user.uid, user.gid);
     await promisify(execFile)(
       join(bin, 'initdb'),
-      [...CLUSTER, '-D', draft, '-U', POSTGRES_NAME, `--pwfile=${passwordFile}`],
-      { ...user, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C' }, ...(plan.signal && { signal: plan.signal }) },
+      [...CLUSTER, '-D', 'data.new', '-U', POSTGRES_NAME, '--pwfile=password'],
+      {
+        ...user,
+        cwd: folder,
+        env: { PATH: process.env.PATH, LC_ALL: 'C' },
+        ...(plan.signal && { signal: plan.signal }),
+      },
     );
   } catch (error) {
     const said = (error as { stderr?: string }).stderr?.trim().split('\n').at(-1);
@@ -80,7 +89,7 @@ async function prepareData(plan: PostgresPlan, bin: string, user: OsUser | undef
     rmSync(passwordFile, { force: true });
   }
   renameSync(draft, data);
-  return data;
+  return folder;
 }
 
 /** Makes the service's database if there is none. @param server the URL of another database */

@@ -20,10 +20,12 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
   return startChild({
     ...plan,
     name: 'Temporal',
+    folder,
     args: [
       ...['server', 'start-dev', '--ip', '127.0.0.1', '--log-level', 'error'],
       ...['--port', String(plan.port), '--ui-port', String(plan.uiPort), '--namespace', plan.namespace],
-      ...['--db-filename', join(folder, 'temporal.db')],
+      // The server puts the path unescaped into a URI, in which % ? and # have a meaning: so it is relative.
+      ...['--db-filename', 'temporal.db'],
       ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL'],
       ...['--dynamic-config-value', 'matching.enableFairness=true'],
       ...SEARCH_ATTRIBUTES.flatMap(({ name, type }) => ['--search-attribute', `${name}=${SPELLING[type]}`]),

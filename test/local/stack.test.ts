@@ -16,10 +16,14 @@ const OF_OTHER_SERVERS = {
   ...{ TEMPORAL_API_KEY: 'of-another', TEMPORAL_TLS: 'true', TEMPORAL_TLS_SERVER_NAME: 'another.example.com' },
 };
 
+/** A file system allows every character but the slash. */
+const ANY_NAME = '-a #1?mode=memory&x=y %41%20 +\'"$HOME`x`\\;*é東\n.';
+
 test('a restart keeps the data, the master key and the password, and ends what a killed parent left running', async () => {
-  const folder = localDir();
+  const folder = localDir(ANY_NAME);
   const before = await start(folder, OF_OTHER_SERVERS);
   await query(before, `create table kept as select 'still here' as text`);
+  expect(existsSync(join(folder, 'temporal/temporal.db'))).toBe(true);
   const processes = parts(folder);
   await before.stop();
   expect(processes.map(isRunning)).toEqual([false, false]);

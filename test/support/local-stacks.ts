@@ -17,8 +17,8 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await folder.remove();
 });
 
-export function localDir(): string {
-  const folder = makeLocalDir();
+export function localDir(name?: string): string {
+  const folder = makeLocalDir(name);
   folders.push(folder);
   return folder.path;
 }
