@@ -128,6 +128,8 @@ function say(label: string, text: string): void {
 const stops: Stops = [];
 const isOnce = process.argv.includes('--once');
 const signalled = untilSignalled();
+// A terminal that has closed cannot be written.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 try {
   const finished = await Promise.race([playDemo(stops, isOnce).then(() => true), signalled.then(() => false)]);
   if (finished && !isOnce) {

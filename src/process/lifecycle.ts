@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endSignals } from '../../clients/typescript/src/cli/end-signals.js';
 import { ConfigError } from '../platform/config/config-error.js';
 
 /**
@@ -19,10 +20,13 @@ export const announceJson: Announce = (url) => console.log(JSON.stringify({ read
  */
 const REPEATS = 1_000;
 
-/** Resolves at Ctrl-C or SIGTERM. Repeats of the signal are ignored; a later one ends the process at once. */
+/**
+ * Resolves at Ctrl-C, SIGTERM, or the SIGHUP of a terminal that closes. Repeats of the signal are ignored; a later one
+ * ends the process at once.
+ */
 export function untilSignalled(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of endSignals()) {
       // The listener stays on, because without one a repeat ends the process.
       const listener = () => {
         setTimeout(() => process.off(signal, listener), REPEATS).unref();

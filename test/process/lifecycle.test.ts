@@ -37,6 +37,25 @@ test('a signal that arrives twice, as Ctrl-C does under npm, counts once; a late
   expect(await ended).toEqual([null, 'SIGINT']);
 });
 
+test.each<[string, Record<string, string>, string]>([
+  ['ends at the SIGHUP of a terminal that closes', {}, 'signalled'],
+  ['ignores SIGHUP under nohup', { _: '/usr/bin/nohup' }, 'alive'],
+])('a program %s', async (_, env, expected) => {
+  const alive = `process.on('SIGUSR2', () => console.log('alive'));`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', alive + PROGRAM], {
+    env: { ...process.env, _: '', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  expect((await lines.next()).value).toBe('ready');
+  child.kill('SIGHUP');
+  child.kill('SIGUSR2');
+  const said = [(await lines.next()).value];
+  if (said[0] === 'alive' && expected === 'signalled') said.push((await lines.next()).value);
+  expect(said.at(-1)).toBe(expected);
+  child.kill('SIGKILL');
+});
+
 describe('oneLine', () => {
   it('gives the same reason for a raw statement and for a query of Prisma', async () => {
     const database = openDatabase({ url: new Secret('postgresql://nobody@127.0.0.1:1/nothing'), poolSize: 1 });

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Command, type Given, UsageError } from './command.js';
+import { endSignals } from './end-signals.js';
 import { harmless } from './harmless.js';
 
 export type Commands = Readonly<Record<string, Command>>;
@@ -9,7 +10,8 @@ export async function run(program: string, commands: Commands, args: readonly st
   const ended = new AbortController();
   // The listeners stay on: npm repeats a signal, which would end the process.
   const end = () => ended.abort(new Error('ended by a signal'));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
+  const signals = endSignals();
+  for (const signal of signals) process.on(signal, end);
   const print = (line: string) => process.stdout.write(`${line}\n`);
   const warn = (line: string) => process.stderr.write(`${line}\n`);
   try {
@@ -20,7 +22,7 @@ export async function run(program: string, commands: Commands, args: readonly st
     warn(harmless(isUsage ? `error: ${message}` : message));
     return isUsage ? 2 : 1;
   } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, end);
+    for (const signal of signals) process.off(signal, end);
   }
 }
 
