@@ -66,8 +66,10 @@ const jsonOf = (content) => ({ 'application/json': content['application/json'] }
 function withoutExamples(node) {
   if (Array.isArray(node)) return node.map(withoutExamples);
   if (typeof node !== 'object' || node === null) return node;
+  // The comment of a type is the description beside `anyOf`.
+  const { description } = node.anyOf?.[0] ?? {};
   return Object.fromEntries(
-    Object.entries(node)
+    Object.entries({ ...(description && { description }), ...node })
       .filter(([name, value]) => name !== 'example' && !(name === 'examples' && Array.isArray(value)))
       .map(([name, value]) => [name, withoutExamples(value)]),
   );

@@ -132,7 +132,7 @@ export const routesOf =
         search,
         params: params as Record<PathNames<Path>, string>,
         query: readQuery(query ?? NOTHING, search) as z.output<Query>,
-        body: check(bodySchema, read.value) as z.output<Body>,
+        body: check(bodySchema, method === 'PATCH' ? read.value : withoutNulls(read.value)) as z.output<Body>,
       };
       return async (db) => {
         const result = await handle({ ...incoming, db });
@@ -141,6 +141,18 @@ export const routesOf =
       };
     },
   });
+
+/**
+ * In the body of a POST or PUT, null is as good as absent, since many serialisers write it for an unset field. Only a
+ * merge patch gives it a meaning. The names stay, so that an unknown one is still refused.
+ */
+function withoutNulls(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json)) return json.map(withoutNulls);
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [name, value === null ? undefined : withoutNulls(value)]),
+  );
+}
 
 function check(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json, { reportInput: true });

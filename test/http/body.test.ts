@@ -1,5 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { apiRoutes } from '../../src/http/app.js';
+import { exampleBody } from '../../src/http/openapi/schemas.js';
+import type { Route } from '../../src/http/route.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { transferRequest } from '../support/transfers.js';
 
@@ -107,5 +111,38 @@ describe('a request body', () => {
     expect((await api.call('POST', '/transfers', { raw })).status).toBe(401);
     expect((await reader.call('POST', '/transfers', { raw })).status).toBe(403);
     expect((await client.call('POST', '/transfers', { raw })).status).toBe(413);
+  });
+});
+
+describe('null in a body', () => {
+  const accept = (route: Route, body: object) =>
+    route.accept({ bytes: Buffer.from(JSON.stringify(body)), search: new URLSearchParams(), params: {} } as never);
+
+  it('is as good as absent for each optional field of each POST and PUT', () => {
+    const bodies = apiRoutes(api.dependencies).filter(({ method, body }) => body && /^(POST|PUT)$/.test(method));
+    const tried = bodies.flatMap((route) => {
+      const { properties = {}, required = [] } = z.toJSONSchema(route.body as z.ZodType, { io: 'input' });
+      return Object.keys(properties)
+        .filter((name) => !required.includes(name))
+        .map((name) => {
+          expect(() => accept(route, { ...exampleBody(route.body as z.ZodType), [name]: null })).not.toThrow();
+          return `${route.method} ${route.path} ${name}`;
+        });
+    });
+    for (const one of ['POST /transfers metadata', 'PUT /webhook-endpoints/{webhookId} enabled']) {
+      expect(tried).toContain(one);
+    }
+  });
+
+  it('is as good as absent within objects, and hides neither a required nor an unknown field', async () => {
+    const { status, body } = await post(JSON.stringify(transferRequest({ metadata: { order: '1', empty: null } })));
+    expect([status, body.metadata]).toEqual([201, { order: '1' }]);
+    const wrong = transferRequest({ amout: null, destination: { name: null, account: 'x', bic: null } });
+    const errors = (await post(JSON.stringify(wrong))).body.errors as { pointer: string; code: string }[];
+    expect(errors.map(({ pointer, code }) => `${pointer} ${code}`).sort()).toEqual([
+      '/amout unknown_field',
+      '/destination/bic unknown_field',
+      '/destination/name required',
+    ]);
   });
 });

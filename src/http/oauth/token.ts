@@ -45,7 +45,8 @@ export function addTokenEndpoint(router: Router<State>, dependencies: Omit<Servi
   const services = { ...dependencies, limit: new MemoryLimit(LIMITS.tokens) };
   router.post(tokenPaths(services.authority.issuer), (ctx) =>
     answerTokenRequest(ctx, services).catch(async (error: unknown) => {
-      if (error instanceof OAuthError && error.code === 'invalid_client')
+      // A request without credentials guesses nothing: clients that wait for a challenge begin with one.
+      if (error instanceof OAuthError && error.code === 'invalid_client' && !(error instanceof NoCredentials))
         await services.failures.count(ctx.state.address);
       throw error;
     }),
@@ -135,7 +136,8 @@ export function tokenErrors(issuer: string, log: Log): AppMiddleware {
       ctx.status = error.status;
       if (error.status === 429 || error.status === 503) ctx.set('Retry-After', String(error.retryAfter));
       // RFC 6749 §5.2: libraries that sent the credentials in the body take a challenge for the error.
-      if (error.code === 'invalid_client' && /^basic(?: |$)/i.test(ctx.get('Authorization'))) ctx.set(CHALLENGE);
+      const triedBasic = error.code === 'invalid_client' && /^basic(?: |$)/i.test(ctx.get('Authorization'));
+      if (triedBasic || error instanceof NoCredentials) ctx.set(CHALLENGE);
       forbidStorage(ctx);
       ctx.body = { error: error.code, error_description: error.message };
     }
@@ -192,6 +194,13 @@ function invalidClient(): OAuthError {
   return new OAuthError('invalid_client', 'The client is unknown or its secret is wrong.', 401);
 }
 
+/** Clients such as wget, curl --anyauth and Java's HttpClient send Basic only after this error's challenge. */
+class NoCredentials extends OAuthError {
+  constructor() {
+    super('invalid_client', 'The request has no client credentials.', 401);
+  }
+}
+
 /** Codes of OAuth for the errors of this API that keep their status; any other is an `invalid_request`. */
 const OAUTH_CODES: Readonly<Partial<Record<RefusalCode, string>>> = {
   network_not_allowed: 'access_denied',
@@ -217,7 +226,10 @@ const NAMES = ['client_id', 'client_secret', 'grant_type', 'audience', 'resource
 /** The largest body of a token request, in bytes (contract, Tokens): it is read before the client is authenticated. */
 const MAX_TOKEN_BODY_BYTES = 8 * 1024;
 
-/** The fields of a token request that were sent. RFC 6749 §3.2 treats an empty field as omitted. */
+/**
+ * The fields of a token request that were sent. RFC 6749 §3.2 treats an empty field as omitted; null in JSON is one, as
+ * in every body of a POST.
+ */
 type TokenParameters = Partial<Record<(typeof NAMES)[number], string>>;
 
 /**
@@ -252,7 +264,7 @@ function pick(valuesOf: (name: string) => readonly unknown[]): TokenParameters {
   for (const name of NAMES) {
     const [value, ...more] = valuesOf(name);
     if (more.length > 0) throw invalidRequest(`${name} appears more than once.`);
-    if (value === undefined || value === '') continue;
+    if (value === undefined || value === null || value === '') continue;
     if (typeof value !== 'string') throw invalidRequest(`${name} is not a string.`);
     parameters[name] = value;
   }
@@ -267,10 +279,11 @@ interface ClientCredentials {
 /**
  * The client's credentials, from HTTP Basic or from the body, never from both (RFC 6749 §2.3). With Basic, the body may
  * repeat the same `client_id`: some libraries always send it.
- * @throws OAuthError invalid_request | invalid_client (an Authorization header that is not a readable Basic header)
+ * @throws OAuthError invalid_request | invalid_client (no credentials, or a header that is not a readable Basic header)
  */
 function findClientCredentials(authorization: string, body: TokenParameters): ClientCredentials {
   if (authorization === '') {
+    if (body.client_id === undefined && body.client_secret === undefined) throw new NoCredentials();
     if (body.client_id === undefined) throw invalidRequest('client_id is missing.');
     if (body.client_secret === undefined) throw invalidRequest('client_secret is missing.');
     return { clientId: body.client_id, clientSecret: new Secret(body.client_secret) };

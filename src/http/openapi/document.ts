@@ -61,7 +61,7 @@ function clientCredentials(description: string, authUrl: string, has: (scope: st
 
 const DESCRIPTION = `Creates transfers and notifies your system of every status change by a signed webhook.
 
-Identifiers are UUIDs. Times are ISO 8601 in UTC with \`Z\`; only an event's \`created_at\` has no zone designator, and it is UTC too. Bodies are JSON in UTF-8. Unknown fields and parameters are rejected.
+Identifiers are UUIDs. Times are ISO 8601 in UTC with \`Z\`; only an event's \`created_at\` has no zone designator, and it is UTC too. Bodies are JSON in UTF-8. Unknown fields and parameters are rejected. In a POST or PUT, null for an optional field counts as omitted.
 
 Lists are paginated, newest first. \`Link: rel="next"\` and \`next_cursor\` lead to the next page. A response is at most 1 MB: a page that would be larger has fewer items, with \`has_more\` true.
 

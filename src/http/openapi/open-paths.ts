@@ -89,7 +89,7 @@ export function openPaths(authUrl: string): Paths {
           '200': { description: 'OK', ...jsonContent(tokenView) },
           ...tokenErrors({
             400: '`invalid_request`, `unsupported_grant_type`, `invalid_scope` or `invalid_target`.',
-            401: '`invalid_client`: the client is unknown or its secret is wrong.',
+            401: '`invalid_client`: the client is unknown, its secret is wrong, or the request has no credentials.',
             403: "`access_denied`: the request comes from outside the client's networks.",
             413: '`invalid_request`: the body is larger than 8 KiB.',
             429: '`temporarily_unavailable`: too many failed authentications from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',

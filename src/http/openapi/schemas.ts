@@ -130,7 +130,8 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 /**
  * Changes a schema to the form that generators of clients understand:
- * - `type: [T, 'null']` instead of `anyOf` with null, unless the other part is a reference;
+ * - `type: [T, 'null']` instead of `anyOf` with null, unless the other part is a reference or an enum: decoders refuse
+ *   null as a value of one;
  * - no property that is never allowed: generated clients would send it as null;
  * - no `default` in a body, which makes fields required in generated types; the description names it;
  * - no `pattern` beside `format: date-time`: the generated Python checks the parsed time with a name it never imports;
@@ -138,10 +139,13 @@ const MAX_INT32 = 2 ** 31 - 1;
  */
 function adaptToGenerators(schema: z.core.JSONSchema.BaseSchema): void {
   const [some, none] = schema.anyOf ?? [];
-  if (some?.type && none?.type === 'null') {
+  if (none?.type === 'null' && some?.enum) {
+    const { description } = schema;
+    delete schema.description;
+    Object.assign(some, description && { description });
+  } else if (some?.type && none?.type === 'null') {
     delete schema.anyOf;
-    const orNull = { type: [some.type, 'null'], ...(some.enum && { enum: [...some.enum, null] }) };
-    Object.assign(schema, { ...some, ...schema, ...orNull });
+    Object.assign(schema, { ...some, ...schema, type: [some.type, 'null'] });
   }
   if (schema.default !== undefined && schema.default !== null) {
     schema.description = `${schema.description ?? ''} Default: \`${JSON.stringify(schema.default)}\`.`.trim();

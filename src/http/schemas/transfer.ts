@@ -34,7 +34,10 @@ const metadata = z
       if (pairs instanceof Object && Object.hasOwn(pairs, '__proto__')) {
         context.addIssue({ code: 'custom', path: ['__proto__'], ...REFUSED_NAME });
       }
-      return pairs;
+      // A pair that is null in the body is absent.
+      return pairs instanceof Object && !Array.isArray(pairs)
+        ? Object.fromEntries(Object.entries(pairs).filter(([, value]) => value !== undefined))
+        : pairs;
     },
     z
       .record(text({ max: 40 }), text({ max: 500 }))

@@ -48,6 +48,20 @@ const GENERATORS: Record<string, FetchedProgram> = {
       "$NODE" "$TYPESCRIPT" --noEmit --strict --module nodenext --target es2023 --allowImportingTsExtensions \
         --typeRoots "$TYPE_ROOTS" --types node check.ts && "$NODE" check.ts`,
   },
+  'datamodel-code-generator for msgspec': {
+    fetch: `"$CACHE/msgspec/bin/python" -c 'import msgspec, datamodel_code_generator' || {
+      python3 -m venv "$CACHE/msgspec" && "$CACHE/msgspec/bin/pip" install -q msgspec==0.22.0 datamodel-code-generator==0.89.0; }`,
+    run: `"$CACHE/msgspec/bin/datamodel-codegen" --input "$DOCUMENT" --input-file-type openapi --output models.py \
+        --output-model-type msgspec.Struct --formatters builtin && PYTHONPATH=. "$CACHE/msgspec/bin/python" "$PROGRAMS/check-msgspec.py"`,
+  },
+  'openapi-zod-client': {
+    fetch: `test -d "$CACHE/zod/node_modules/openapi-zod-client" || npm install --silent --prefix "$CACHE/zod" \
+      openapi-zod-client@1.18.3 @zodios/core@10.9.6 axios@1.21.1 zod@3.25.76`,
+    run: `ln -s "$CACHE/zod/node_modules" && cp "$PROGRAMS/check-zod.ts.txt" check.ts && echo '{"type":"module"}' >package.json &&
+      "$NODE" node_modules/openapi-zod-client/bin.js "$DOCUMENT" -o client.ts >&2 &&
+      "$NODE" "$TYPESCRIPT" --noEmit --strict --skipLibCheck --module nodenext --target es2023 --allowImportingTsExtensions \
+        --typeRoots "$TYPE_ROOTS" --types node check.ts && "$NODE" check.ts`,
+  },
   'Postman, by newman': {
     fetch:
       'test -d "$CACHE/postman/node_modules/newman" || npm install --silent --prefix "$CACHE/postman" openapi-to-postmanv2@6.3.3 newman@6.2.2',

@@ -373,7 +373,7 @@ describe('POST /webhook-endpoints/{webhookId}/recover', () => {
     ['no since', {}, '/since', 'required'],
     ['since with no zone', { since: '2026-01-01T00:00:00' }, '/since', 'invalid_time'],
     ['since as a number', { since: 0 }, '/since', 'invalid_type'],
-    ['since null', { since: null }, '/since', 'invalid_type'],
+    ['since null', { since: null }, '/since', 'required'],
     ['an invalid until', { since: '2026-01-01T00:00:00Z', until: 'now' }, '/until', 'invalid_time'],
     ['a since in the year 0', { since: '0000-01-01T00:00:00Z', include_missing: true }, '/since', 'invalid_time'],
     [

@@ -140,7 +140,6 @@ describe('/operator/clients', () => {
     [{ name: 'a\0b' }, '/name'],
     [{ name: '\ud800' }, '/name'],
     [{ name: null }, '/name'],
-    [{ networks: null }, '/networks'],
     [{ networks: ['10.0.0.0/33'] }, '/networks/0'],
     [{ rate_limit: 0 }, '/rate_limit'],
     [{ rate_limit: 10_001 }, '/rate_limit'],
@@ -157,6 +156,12 @@ describe('/operator/clients', () => {
       const { status, body } = await operator.call(method, path, { json: { name: 'x', ...json } });
       expect([status, body.errors.map((error: { pointer: string }) => error.pointer)]).toEqual([422, [pointer]]);
     }
+  });
+
+  it('rejects null for networks in a change, which would clear them', async () => {
+    const { client_id } = await make();
+    const { status } = await operator.call('PATCH', `${PATH}/${client_id}`, { json: { networks: null } });
+    expect(status).toBe(422);
   });
 
   it('limits the endpoints of a client by its own maximum', async () => {

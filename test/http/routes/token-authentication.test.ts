@@ -100,6 +100,18 @@ describe('the same 401', () => {
   });
 });
 
+it('challenges a request without credentials, which counts as no failed authentication', async () => {
+  const here = from('192.0.2.40');
+  await setUses(auth.database, 'failed-authentications', '192.0.2.40', 99);
+  const none = { client_id: null, client_secret: '' };
+  for (const ask of [form(grant(), here), form({}, here), token({}, here), token(none, here)]) {
+    const reply = await ask;
+    expect(tokenError(reply)).toEqual([401, 'invalid_client']);
+    expect(reply.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+  }
+  expect((await token(client, here)).status).toBe(200);
+});
+
 it('a client outside its networks is denied, and only a caller with the right secret gets that error', async () => {
   const credentials = await auth.client({ networks: ['203.0.113.0/24'] });
   expect((await token(credentials, from('203.0.113.9'))).status).toBe(200);

@@ -339,7 +339,7 @@ describe('POST /transfers', () => {
   it.each<[string, unknown, string, string]>([
     ['no amount', { amount: undefined }, '/amount', 'required'],
     ['an amount that is not an object', { amount: 5 }, '/amount', 'invalid_type'],
-    ['amount null', { amount: null }, '/amount', 'invalid_type'],
+    ['amount null', { amount: null }, '/amount', 'required'],
     ['no value', { amount: { currency: 'EUR' } }, '/amount/value', 'required'],
     ['zero', { amount: { value: 0, currency: 'EUR' } }, '/amount/value', 'too_small'],
     ['a negative value', { amount: { value: -1, currency: 'EUR' } }, '/amount/value', 'too_small'],
