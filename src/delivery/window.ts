@@ -158,9 +158,9 @@ const STATUSES = Object.values(DeliveryStatus);
  */
 const windowStatement = (events: string) => `
 with latest as (
-  select id, started_at, ended_at, reason from endpoint_disabled_periods
+  select started_at, ended_at, reason from endpoint_disabled_periods
    where endpoint_id = $2::uuid and started_at < $6::timestamptz
-   order by started_at desc, id desc limit $7::int
+   order by started_at desc limit $7::int
 ), counts as (
   select ${STATUSES.map((status) => `count(*) filter (where s.status = '${status}')::int as ${status}`).join(', ')}
     from unnest('{${STATUSES.join()}}'::delivery_status[]) as s(status)
@@ -170,7 +170,7 @@ with latest as (
 )
 select of_events.*, counts.*,
        (select coalesce(json_agg(json_build_object('from', started_at, 'to', ended_at, 'reason', reason)
-                                 order by started_at, id), '[]')
+                                 order by started_at), '[]')
           from latest where ended_at is null or ended_at > $5::timestamptz) as periods
   from counts, (${events}) of_events`;
 

@@ -6,6 +6,7 @@ import { NIL_ID } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
+import { keepDisabledPeriods } from './disabled-periods.js';
 import { newestDeliveries } from './health.js';
 import { notifyAbout } from './notifications.js';
 
@@ -27,6 +28,7 @@ export async function disableEndpoint(
     data: { enabled: false, disabledReason: reason },
   });
   if (count === 0) return undefined;
+  await keepDisabledPeriods(db, endpointId);
   const { cancelled: atOnce, more } = await cancelBatch(db, endpointId);
   const cancelled = atOnce + (more ? await countPending(db, endpointId) : 0);
   await notifyAbout(db, 'endpoint.disabled', endpointId, { reason, cancelled });

@@ -6,6 +6,7 @@ import { newId, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
 import { cancelPending, disableEndpoint } from './disable.js';
+import { keepDisabledPeriods } from './disabled-periods.js';
 import { type EndpointUrlRules, findUrlError, hostOf } from './url.js';
 
 /** An environment's rules for endpoints. */
@@ -56,6 +57,7 @@ export async function registerEndpoint(
       },
       omit: WITHOUT_SECRET,
     });
+    if (!enabled) await keepDisabledPeriods(tx, id, now);
     const details = { client_id: clientId, host: hostOf(url), enabled };
     await recordAudit(tx, { ...by, action: 'endpoints.create', target: id, details });
     return endpoint;
@@ -178,6 +180,7 @@ async function setEnabled(
   else await disableEndpoint(tx, id, who);
   const data = enabled ? enabledNow() : { disabledReason: who };
   const after = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
+  await keepDisabledPeriods(tx, id);
   const action = enabled ? 'endpoints.enable' : 'endpoints.disable';
   const details = { client_id: clientId, was: disabledReason ?? 'enabled' };
   await recordAudit(tx, { ...by, action, target: id, details });
@@ -214,6 +217,7 @@ export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string)
   return atomically(db, async (tx) => {
     await lockEndpoint(tx, clientId, id);
     await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
+    await keepDisabledPeriods(tx, id);
     await cancelPending(tx, id);
     await recordAudit(tx, { ...by, action: 'endpoints.delete', target: id, details: { client_id: clientId } });
   });

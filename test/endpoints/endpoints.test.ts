@@ -123,7 +123,7 @@ describe('an endpoint that a function returns', () => {
 const endpoint = async (enabled = true) => makeEndpoint(db, await makeClient(db), { enabled });
 
 const periodsOf = async (endpointId: string) =>
-  (await db.prisma.disabledPeriod.findMany({ where: { endpointId }, orderBy: { id: 'asc' } })).map(
+  (await db.prisma.disabledPeriod.findMany({ where: { endpointId }, orderBy: { startedAt: 'asc' } })).map(
     ({ reason, endedAt }) => [reason, endedAt !== null],
   );
 
@@ -155,13 +155,28 @@ describe('the periods in which an endpoint was disabled', () => {
     expect(await periodsOf(id)).toEqual([['owner', false]]);
   });
 
+  it('begin anew when the reason changes', async () => {
+    const { id } = await endpoint(false);
+    await setEndpointEnabledByOperator(db, OPERATOR, id, false);
+    await setEndpointEnabledByOperator(db, OPERATOR, id, false);
+    expect(await periodsOf(id)).toEqual([
+      ['owner', true],
+      ['operator', false],
+    ]);
+    await setEndpointEnabledByOperator(db, OPERATOR, id, true);
+    expect(await periodsOf(id)).toEqual([
+      ['owner', true],
+      ['operator', true],
+    ]);
+  });
+
   it('do not overlap, and end in the last state, if changes race', async () => {
     const { id, clientId, url } = await endpoint();
     const update = (enabled: boolean) =>
       updateEndpoint(db, rules, { by, clientId, id, url, description: null, enabled });
     await Promise.all(Array.from({ length: 24 }, (_, i) => update(i % 2 === 0)));
     await update(false);
-    const periods = await db.prisma.disabledPeriod.findMany({ where: { endpointId: id }, orderBy: { id: 'asc' } });
+    const periods = await db.prisma.disabledPeriod.findMany({ where: { endpointId: id }, orderBy: { startedAt: 'asc' } });
     expect(periods.filter(({ endedAt }) => endedAt === null)).toEqual([periods.at(-1)]);
     for (const [i, { startedAt }] of periods.entries()) {
       expect(startedAt.getTime()).toBeGreaterThanOrEqual(periods[i - 1]?.endedAt?.getTime() ?? 0);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Sender, SendOutcome } from '../../src/delivery/sender/send.js';
+import { keepDisabledPeriods } from '../../src/endpoints/disabled-periods.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import type { Endpoint, Transfer } from '../../src/platform/database/generated/client.js';
@@ -22,7 +23,7 @@ export async function makeClient(db: Handle): Promise<string> {
   return id;
 }
 
-export function makeEndpoint(
+export async function makeEndpoint(
   db: Handle,
   clientId: string,
   data: { url?: string; enabled?: boolean } = {},
@@ -30,7 +31,9 @@ export function makeEndpoint(
   const id = newId();
   const { url = 'https://hooks.example.com/in', enabled = true } = data;
   const secretEnvelope = masterKeys.seal(new Secret(ENDPOINT_SECRET), id);
-  return db.prisma.endpoint.create({ data: { id, clientId, url, enabled, secretEnvelope } });
+  const endpoint = await db.prisma.endpoint.create({ data: { id, clientId, url, enabled, secretEnvelope } });
+  if (!enabled) await keepDisabledPeriods(db, id, endpoint.createdAt);
+  return endpoint;
 }
 
 export async function makeTransfer(
