@@ -3,6 +3,7 @@ import { parseDuration } from '../platform/duration.js';
 import { isId } from '../platform/ids.js';
 import { timeOfParts } from '../platform/iso-time.js';
 import { Refusal } from '../platform/refusal.js';
+import { canAsk, confirm } from './terminal.js';
 import type { Columns } from './view.js';
 
 /** What a command prints: `json`, for people laid out as text. */
@@ -18,6 +19,15 @@ export interface CommandResult {
 export class Command extends CommanderCommand {
   override createCommand(name?: string): Command {
     return new Command(name);
+  }
+
+  /** Adds `--yes`, without which the action calls `confirmed`. Without a terminal, nobody could answer it. */
+  asks(): this {
+    return this.option('--yes', 'do not ask; required where no terminal can ask').hook('preAction', () => {
+      if (!this.opts<Asked>().yes && !canAsk()) {
+        this.error('error: this command asks a person; give --yes if there is no terminal to ask on');
+      }
+    });
   }
 
   /**
@@ -36,6 +46,16 @@ export class Command extends CommanderCommand {
       if (failure) throw new Error(failure);
     });
   }
+}
+
+/** The options of a command that asks. */
+export interface Asked {
+  yes?: true;
+}
+
+/** @throws Error of one line unless `--yes` was given or the person at the terminal types `yes` */
+export async function confirmed({ yes }: Asked, question: () => Promise<string>): Promise<void> {
+  if (!yes) await confirm(await question());
 }
 
 /** A whole number. */

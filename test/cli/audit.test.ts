@@ -39,7 +39,7 @@ beforeAll(async () => {
   const endpoint = await makeEndpoint(database, clientId);
   await json('clients', 'allow', clientId, '10.0.0.0/8');
   await json('transfers', 'set-status', transferId, 'PROCESSING', '--reason', 'checked manually');
-  await json('endpoints', 'disable', endpoint.id);
+  await json('endpoints', 'disable', endpoint.id, '--yes');
 });
 afterAll(() => database.drop());
 
@@ -86,7 +86,7 @@ onLinux('prints an entry as a line, with its details as JSON', async () => {
 
 test('a rejected command leaves no audit entry', async () => {
   const id = newId();
-  expect((await runCommand(['endpoints', 'disable', id], env)).code).toBe(1);
+  expect((await runCommand(['endpoints', 'disable', id, '--yes'], env)).code).toBe(1);
   expect(await runCommand(['audit', 'list', '--target', id], env)).toEqual({
     code: 0,
     stdout: 'none\n',

@@ -45,7 +45,7 @@ test("clients console-link makes a link with the client's scopes, which the audi
 test('clients console-link states why it cannot make a link', async () => {
   const operator = await auth.client({ scopes: ['operator'] });
   const revoked = await auth.client();
-  await runCommand(['clients', 'revoke', revoked.client_id], env);
+  await runCommand(['clients', 'revoke', revoked.client_id, '--yes'], env);
   for (const [id, reason] of [
     [newId(), 'There is no such client.'],
     [revoked.client_id, 'The client is revoked.'],

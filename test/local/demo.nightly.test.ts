@@ -182,7 +182,7 @@ test('the service prints ready, writes credentials only its owner can read, keep
       body: JSON.stringify({ client_id, client_secret, audience, grant_type: 'client_credentials' }),
     });
     expect(response.status).toBe(200);
-    await runCli(['clients', 'revoke', client.client_id ?? ''], { LOCAL_DIR: localDir });
+    await runCli(['clients', 'revoke', client.client_id ?? '', '--yes'], { LOCAL_DIR: localDir });
   });
   expect([second.client_id, second.client_secret, second.operator]).toEqual([
     first.client_id,

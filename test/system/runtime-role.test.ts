@@ -104,7 +104,7 @@ test('retries and fails deliveries, then recovers them with the missed events', 
   const since = new Date(Date.now() - 60_000).toISOString();
   status = 500;
   await change('pending');
-  await cli('endpoints', 'disable', webhookId);
+  await cli('endpoints', 'disable', webhookId, '--yes');
   status = 204;
   const { id } = await must(client('POST', '/transfers', transferRequest()));
   await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));

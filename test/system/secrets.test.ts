@@ -191,7 +191,7 @@ async function playOperator(transferId: string): Promise<void> {
     'migrate',
     `transfers set-status ${transferId} SENT`,
     `transfers set-status ${transferId} SENT`,
-    `clients revoke ${made.client_id}`,
+    `clients revoke ${made.client_id} --yes`,
   ]) {
     await cli([...command.split(' '), '--json']);
   }

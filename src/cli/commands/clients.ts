@@ -13,8 +13,16 @@ import { isNetwork } from '../../platform/networks.js';
 import { Secret } from '../../platform/secret.js';
 import { ENDPOINT_LIMITS, RATE_LIMITS } from '../../platform/vocabulary.js';
 import { eraseClient } from '../../transfers/erase-client.js';
-import { type Command, type Limit, limitOf, limitWithin, parseTime, textOf } from '../command.js';
-import { canAsk, confirm } from '../terminal.js';
+import {
+  type Asked,
+  type Command,
+  confirmed,
+  type Limit,
+  limitOf,
+  limitWithin,
+  parseTime,
+  textOf,
+} from '../command.js';
 import { baseUrlIn, masterKeysOf, onDatabase } from '../with-database.js';
 
 /** `clients …`: the clients of the API and their secrets. */
@@ -44,7 +52,7 @@ export function declare(clients: Command): void {
     .option('--revoke <secret_id>', 'revoke this secret now; required where the client already has two')
     .does(rotateSecret);
 
-  clients.command('revoke <client_id>').description('revoke a client and its tokens within 5 s').does(revoke);
+  clients.command('revoke <client_id>').description('revoke a client and its tokens within 5 s').asks().does(revoke);
 
   clients
     .command('revoke-secret <client_id> <secret_id>')
@@ -76,7 +84,7 @@ export function declare(clients: Command): void {
   clients
     .command('erase <client_id>')
     .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
-    .option('--yes', 'do not ask')
+    .asks()
     .does(erase);
 
   clients
@@ -123,9 +131,11 @@ const rotateSecret = onDatabase(async ({ database, actor }, id: string, options:
   return { json: { client_id: id, client_secret: clientSecret.reveal(), secret_id: secretId, revoked } };
 });
 
-const revoke = onDatabase(async ({ database, actor }, id: string) => ({
-  json: shown(await auth.revokeClient(database, actor, id)),
-}));
+const revoke = onDatabase(async ({ database, actor }, id: string, asked: Asked) => {
+  const { name } = await auth.showClient(database, id);
+  await confirmed(asked, async () => `Revoke the client ${name} permanently?`);
+  return { json: shown(await auth.revokeClient(database, actor, id)) };
+});
 
 const revokeSecret = onDatabase(async ({ database, actor }, id: string, secretId: string) => {
   await auth.revokeSecret(database, actor, id, secretId);
@@ -164,10 +174,9 @@ const setNotify = onDatabase(async (context, id: string, options: NotifyOptions,
   return { json: shown(await auth.showClient(database, id)) };
 });
 
-const erase = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
+const erase = onDatabase(async ({ database, actor }, id: string, asked: Asked) => {
   const { name } = await auth.showClient(database, id);
-  if (!yes && !canAsk()) throw new Error('this cannot be undone; give --yes if there is no terminal to ask on');
-  if (!yes) await confirm(`Erase the names and accounts of the client ${name} permanently?`);
+  await confirmed(asked, async () => `Erase the names and accounts of the client ${name} permanently?`);
   const { transfers, endpoints } = await eraseClient(database, { actor }, id);
   return { json: { client_id: id, transfers, endpoints } };
 });

@@ -19,9 +19,9 @@ import type { Database } from '../../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { CHECK_CASE_NAMES, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { readStatement } from '../../reports/statement.js';
-import { type Command, idOf, type Limit, limitOf, limitWithin, parseSince } from '../command.js';
+import { type Asked, type Command, confirmed, idOf, type Limit, limitOf, limitWithin, parseSince } from '../command.js';
 import { declareList, type Page } from '../list.js';
-import { canAsk, confirm, waitFor } from '../terminal.js';
+import { waitFor } from '../terminal.js';
 import { authorityIn, onDatabase } from '../with-database.js';
 
 /** `endpoints …`: the clients' webhook endpoints. */
@@ -45,7 +45,7 @@ export function declare(endpoints: Command): void {
     );
 
   ofOne('disable')
-    .option('--yes', 'do not ask on a terminal')
+    .asks()
     .description('stop and cancel all deliveries to an endpoint; only the `enable` command can enable it again')
     .does(disable);
 
@@ -108,11 +108,9 @@ function present({ failingSince, lastSuccessAt, lastFailure, pending, firstEndsA
   };
 }
 
-const disable = onDatabase(async ({ database, actor }, id: string, { yes }: { yes?: true }) => {
-  if (!yes && canAsk()) {
-    const { url } = await getEndpoint(database, null, id);
-    await confirm(`${await pendingText(database, id)} will be cancelled. Disable ${url}?`);
-  }
+const disable = onDatabase(async ({ database, actor }, id: string, asked: Asked) => {
+  const { url } = await getEndpoint(database, null, id);
+  await confirmed(asked, async () => `${await pendingText(database, id)} will be cancelled. Disable ${url}?`);
   return { json: present(await setEndpointEnabledByOperator(database, actor, id, false)) };
 });
 
