@@ -98,6 +98,8 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     ['a secret among the settings', '--set=settings.MASTER_KEY=x'],
     ['a misspelt value', '--set=api.autoscaling.minReplica=2'],
     ['a server without networks', '--set=network.egress.vault.port=8200'],
+    ['an empty list, which would admit everybody', '--set-json=network.ingress=[]'],
+    ['name servers without ports', '--set-json=network.dns={"to":"kube-system"}'],
   ])('%s is rejected', (_, value) => {
     const command = ['template', 'transfer-service', CHART, '--kube-version=1.36', value];
     const { status, stderr } = spawnSync(helm as string, command, { encoding: 'utf8' });
@@ -148,6 +150,28 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
       to: vault.to,
       ports: [{ port: 8200 }],
     });
+  });
+
+  test.each([
+    ['ingress', 'NetworkPolicy/transfer-service-api'],
+    ['monitoring', 'NetworkPolicy/transfer-service'],
+  ])('%s is a namespace, or any peers', (name, policy) => {
+    const from = (value: unknown) =>
+      render(`--set-json=network.${name}=${JSON.stringify(value)}`)[policy].spec.ingress[0].from;
+    expect(from('edge')).toEqual([{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'edge' } } }]);
+    const peers = [{ ipBlock: { cidr: '35.191.0.0/16' } }, { podSelector: { matchLabels: { app: 'edge' } } }];
+    expect(from(peers)).toEqual(peers);
+  });
+
+  test('name servers and other servers are peers with ports of any protocol', () => {
+    const server = { to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 5353, protocol: 'UDP' }] };
+    const sets = ['dns', 'egress.ntp'].map((name) => `--set-json=network.${name}=${JSON.stringify(server)}`);
+    const { egress } = render(...sets)['NetworkPolicy/transfer-service'].spec;
+    expect(egress[0]).toEqual(server);
+    expect(egress).toContainEqual(server);
+    const [byDefault] = render()['NetworkPolicy/transfer-service'].spec.egress;
+    // NodeLocal DNSCache.
+    expect(byDefault.to).toContainEqual({ ipBlock: { cidr: '169.254.20.10/32' } });
   });
 
   test('workers cannot connect to BLOCKED_RECEIVERS', () => {

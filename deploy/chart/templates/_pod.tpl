@@ -3,6 +3,15 @@ app.kubernetes.io/name: transfer-service
 app.kubernetes.io/component: {{ . }}
 {{- end }}
 
+{{- /* Peers of a NetworkPolicy: the name of a namespace, or selectors and ipBlocks. */ -}}
+{{- define "peers" -}}
+{{- if kindIs "string" . -}}
+- namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ . }} } }
+{{- else -}}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{- define "image" -}}
 {{- if .Values.forKustomize -}} transfer-service
 {{- else if .Values.image.digest -}} {{ .Values.image.repository }}@{{ .Values.image.digest }}
