@@ -50,21 +50,26 @@ export async function send(
           ...headers,
         },
         ...(json !== undefined && { body: JSON.stringify(json) }),
-        // A redirect would take the token, and after a 307 the secret too, to another server.
-        redirect: 'error',
+        // A redirect would take the token, and after a 307 the secret too, to another server. Workers do not know the
+        // mode `error`.
+        redirect: 'manual',
         cache: 'no-store',
         signal: limited,
       });
+      if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+        await response.body?.cancel();
+        throw new Redirected();
+      }
       return { status: response.status, headers: response.headers, text: await readText(response) };
     });
   } catch (error) {
     signal?.throwIfAborted();
-    const { code, detail, wasSent = true } = describe(error);
+    const { code, detail, wasSent = true, isLasting = false } = describe(error);
     // The original error is not kept as `cause`: it may contain headers.
     // The time limit of the call may end a moment before its deadline: timers count whole milliseconds.
-    const mayRepeat = code === 'connection_failed' || (code === 'timeout' && limit === TRY_LIMIT);
+    const mayRepeat = (code === 'connection_failed' && !isLasting) || (code === 'timeout' && limit === TRY_LIMIT);
     throw new Failure(
-      new TransferServiceError(`${title}: ${detail}`, { code }),
+      new TransferServiceError(`${title}: ${withoutSecrets(detail, { url, title, headers, json })}`, { code }),
       repeatable && mayRepeat ? 0 : undefined,
       { outcomeUnknown: wasSent },
     );
@@ -72,6 +77,7 @@ export async function send(
 }
 
 class TooLarge extends Error {}
+class Redirected extends Error {}
 
 async function readText(response: Response): Promise<string> {
   if (!response.body) return '';
@@ -102,19 +108,56 @@ interface SystemError {
   errors?: readonly { syscall?: unknown }[];
 }
 
-function describe(error: unknown): { code: ConnectionErrorCode; detail: string; wasSent?: boolean } {
+/** Codes of what stays as it is for the time of a call: a request that cannot be sent, a server without TLS. */
+const LASTING = /^(ERR_INVALID|UND_ERR_INVALID|ERR_SSL_WRONG_VERSION_NUMBER$)/;
+/** Words of broken connections on platforms whose errors have no code. */
+const BROKEN =
+  /connect|network|socket|sending|reset|closed|terminated|lost|refused|unreachable|dns|resolve|tim(?:e|ed) ?out|handshake|\beof\b|^fetch failed$/i;
+const MAX_WORDS = 200;
+
+interface Described {
+  code: ConnectionErrorCode;
+  detail: string;
+  /** Whether the server may have got the request. */
+  wasSent?: boolean;
+  /** Whether another try would fail in the same way. */
+  isLasting?: boolean;
+}
+
+function describe(error: unknown): Described {
   if (error === TIME_IS_UP) return { code: 'timeout', detail: 'no response within the time limit' };
   if (error instanceof TooLarge) {
     return { code: 'invalid_response', detail: `the response has more than ${MAX_RESPONSE} bytes` };
   }
-  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: SystemError };
-  // The texts of Node and of other platforms.
-  if (/unexpected ?redirect|redirect mode/i.test(`${message} ${cause?.message}`)) {
+  if (error instanceof Redirected) {
     return { code: 'redirected', detail: 'the server responded with a redirect, which is not followed' };
   }
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: SystemError };
   const system = cause?.code ?? (error as SystemError | undefined)?.code;
+  if (typeof system !== 'string') {
+    // Without a code, the words alone say whether the connection broke, or the platform refuses such a request.
+    const words = String(cause?.message || message || 'no reason given');
+    const isLasting = error instanceof TypeError && !BROKEN.test(words);
+    const because = words === 'fetch failed' ? '' : `: ${words}`;
+    return { code: 'connection_failed', detail: `the connection failed${because}`, wasSent: !isLasting, isLasting };
+  }
   const isConnect = (cause?.syscall ?? cause?.errors?.[0]?.syscall) === 'connect';
-  const known = typeof system === 'string' && /^[A-Z][A-Z0-9_]{1,40}$/.test(system) ? ` (${system})` : '';
-  const wasSent = !isConnect && !NEVER_SENT.test(String(system));
-  return { code: 'connection_failed', detail: `the connection failed${known}`, wasSent };
+  const known = /^[A-Za-z][A-Za-z0-9_]{1,40}$/.test(system) ? ` (${system})` : '';
+  const [wasSent, isLasting] = [!isConnect && !NEVER_SENT.test(system), LASTING.test(system)];
+  return { code: 'connection_failed', detail: `the connection failed${known}`, wasSent, isLasting };
+}
+
+/** The words of a platform may quote the request: its URL, a header, the body. */
+function withoutSecrets(
+  detail: string,
+  { url, title, headers, json }: Pick<HttpRequest, 'url' | 'title' | 'headers' | 'json'>,
+): string {
+  const texts = headers.authorization ? [headers.authorization.replace(/^Bearer /, '')] : [];
+  JSON.stringify(json, (_, value: unknown) => {
+    // A shorter text may be a word of the reason.
+    if (typeof value === 'string' && value.length >= 6) texts.push(value, JSON.stringify(value).slice(1, -1));
+    return value;
+  });
+  const clean = texts.reduce((left, text) => left.replaceAll(text, '[redacted]'), detail.replaceAll(url, title));
+  return clean.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_WORDS);
 }

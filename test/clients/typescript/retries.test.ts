@@ -61,6 +61,50 @@ test('tries at most four times, and the error has the key for a later repeat', a
   expect(stub.requests).toHaveLength(4);
 });
 
+describe('a failure that another try cannot mend', () => {
+  const failing = (error: Error) => {
+    let tries = 0;
+    const fetch = () => {
+      tries++;
+      return Promise.reject(error);
+    };
+    return { client: stub.client({ fetch }), tries: () => tries };
+  };
+  const coded = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code }) });
+
+  test.each<[string, Error, string]>([
+    ['a port that fetch blocks', new TypeError('fetch failed', { cause: new Error('bad port') }), ': bad port'],
+    ['a scheme', new TypeError('fetch failed', { cause: new Error('unknown scheme') }), ': unknown scheme'],
+    ['an option', new TypeError('The cache field is not implemented.'), ': The cache field is not implemented.'],
+    ['an argument', coded('UND_ERR_INVALID_ARG'), ' (UND_ERR_INVALID_ARG)'],
+    ['no TLS', coded('ERR_SSL_WRONG_VERSION_NUMBER'), ' (ERR_SSL_WRONG_VERSION_NUMBER)'],
+  ])('keeps its words and is not tried again: %s', async (_, error, words) => {
+    const { client, tries } = failing(error);
+    const message = `POST /oauth/token: the connection failed${words}`;
+    await expect(client.transfers.get('t-1')).rejects.toMatchObject({ code: 'connection_failed', message });
+    expect(tries()).toBe(1);
+  });
+
+  test('needs no redirect mode that Workers do not have', async () => {
+    const modes = new Set<unknown>();
+    const client = stub.client({
+      fetch: (input, init) => {
+        modes.add(init?.redirect);
+        return fetch(input, init);
+      },
+    });
+    await client.transfers.get('t-1');
+    expect([...modes]).toEqual(['manual']);
+  });
+
+  test('is not a broken connection without a code, whose words name it', async () => {
+    const { client, tries } = failing(new TypeError('error sending request: Connection refused (os error 111)'));
+    const message = expect.stringContaining('Connection refused (os error 111)');
+    await expect(client.transfers.get('t-1')).rejects.toMatchObject({ message });
+    expect(tries()).toBe(4);
+  });
+});
+
 test.each([400, 403, 404, 409, 422])('a %i is an error at once', async (status) => {
   stub.otherwise = () =>
     problem(status, 'some_code', { errors: [{ pointer: '/url', code: 'required', detail: 'is required' }] });

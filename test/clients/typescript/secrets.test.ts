@@ -119,14 +119,18 @@ test('no error shows a secret that a function returned, nor the one before it', 
   for (const secret of secrets) expect(printed(error)).not.toContain(secret);
 });
 
-test('a fetch that throws its arguments shows no secret', async () => {
-  const client = stub.client({
-    fetch: (input, init) => Promise.reject(new Error(`${input} ${JSON.stringify(init)}`, { cause: init })),
-  });
-  const error = await failureOf(client.transfers.get('t-1'));
-  expect(printed(error)).not.toContain(STUB_SECRET);
-  expect(error).toMatchObject({ code: 'connection_failed' });
-});
+test.each([STUB_SECRET, 'a "quoted" client secret'])(
+  'a fetch that throws its arguments shows no secret',
+  async (secret) => {
+    const client = stub.client({
+      clientSecret: secret,
+      fetch: (input, init) => Promise.reject(new Error(`${input} ${JSON.stringify(init)}`, { cause: init })),
+    });
+    const error = await failureOf(client.transfers.get('t-1'));
+    for (const form of [secret, JSON.stringify(secret).slice(1, -1)]) expect(printed(error)).not.toContain(form);
+    expect(error).toMatchObject({ code: 'connection_failed' });
+  },
+);
 
 describe('a redirect', () => {
   test.each([301, 302, 307, 308])('%i takes neither token nor secret to another server', async (status) => {
