@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
 import type { Secret } from '../../platform/secret.js';
 
-/** The headers that every delivery has, beside its signature (spec §4). */
+/** The headers that every delivery has, beside its signature (spec §4). Gateways suspect a request without `Accept`. */
 export const DELIVERY_HEADERS = [
   ['Content-Type', 'application/json'],
   ['User-Agent', 'Service-Webhooks/1.0'],
+  ['Accept', '*/*'],
 ] as const;
 
 /** The header of the signature (spec §4). */

@@ -95,7 +95,9 @@ export function rewriteHead(text: string, arrived: number): string {
   const unfolded = text.replace(/\r?\n[\t ]+/g, ' ');
   const { valuesOf } = parse(unfolded);
   const readable = parse(unfolded.replace(CONTROL, ''));
-  const kept = KEPT_HEADERS.flatMap((name) => readable.valuesOf(name).map((value) => `${name}: ${value}`));
+  const kept = [...KEPT_HEADERS, 'content-encoding'].flatMap((name) =>
+    readable.valuesOf(name).map((value) => `${name}: ${value}`),
+  );
   return [`HTTP/1.1 ${statusOf(text)}`, ...kept, framingOf(valuesOf, arrived), 'connection: close', '', ''].join(
     '\r\n',
   );

@@ -9,7 +9,8 @@ import { detailOf, isOwnFault, NotSent, reasonOfExchange } from './attempt-error
 import { createConnector } from './connector.js';
 import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader } from './headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
-import { MAX_HEAD_BYTES, NOTE_STATUS, type Note } from './response-meter.js';
+import { MAX_BODY_BYTES, MAX_HEAD_BYTES, NOTE_STATUS, type Note } from './response-meter.js';
+import { type Described, KEPT_BYTES, type ResponseText, responseText } from './response-text.js';
 
 /** One attempt to be made. */
 export type Outgoing = Signing & {
@@ -33,7 +34,7 @@ export interface SendOutcome {
   responseStatus: number | null;
   /** Null if no head arrived, or none that can be read. */
   responseHeaders: KeptHeaders | null;
-  /** The first 4 KiB as UTF-8 with replacement characters, without U+0000; null if no byte arrived. */
+  /** The first 4 KiB as text (`responseText`); null if no byte arrived. */
   responseBody: string | null;
   error: AttemptError | null;
   /** What was odd or wrong, in one sentence; null: nothing. It contains no byte of the response. */
@@ -145,7 +146,7 @@ export function createSender({
 /** A receiver's response, or the error that replaced it. */
 type Response = Omit<SendOutcome, 't' | 'startedAt'>;
 
-const KEPT_BYTES = 4 * 1024;
+const UNREADABLE = 'The body has a Content-Encoding that is unknown, or that does not fit its bytes.';
 const INCOMPLETE_HEAD = 'The head of the response was incomplete when the connection closed or the time ran out.';
 
 /**
@@ -162,6 +163,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settled = false;
   #line: { status: number; durationMs: number } | undefined;
   #headers: KeptHeaders | null = null;
+  #described: Described = { contentType: undefined, contentEncoding: undefined };
   #detail: string | null = null;
   #kept: Buffer[] = [];
   #keptBytes = 0;
@@ -194,6 +196,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#detail = note.detail ?? null;
     } else {
       this.#headers = keepHeaders(headers);
+      this.#described = { contentType: headers['content-type'], contentEncoding: headers['content-encoding'] };
       clearTimeout(this.#timer);
       clearImmediate(this.#lastTurn);
       this.#timer = setTimeout(() => this.#cut(), this.bodyMs);
@@ -201,8 +204,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#keptBytes === KEPT_BYTES) return;
-    const kept = Buffer.from(chunk.subarray(0, KEPT_BYTES - this.#keptBytes));
+    // Decoders may need more bytes than they make, up to the limit of a response.
+    const limit = this.#described.contentEncoding === undefined ? KEPT_BYTES : MAX_BODY_BYTES;
+    if (this.#keptBytes === limit) return;
+    const kept = Buffer.from(chunk.subarray(0, limit - this.#keptBytes));
     this.#kept.push(kept);
     this.#keptBytes += kept.length;
   }
@@ -231,14 +236,21 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settle(error: AttemptError = 'reset', detail: string | null = null): void {
     if (!this.#end()) return;
     const line = this.#line;
-    this.resolve({
+    const response = {
       durationMs: Math.round(line?.durationMs ?? performance.now() - this.#startedAt),
       responseStatus: line?.status ?? null,
       responseHeaders: this.#headers,
-      responseBody: this.#keptBytes > 0 ? textOf(this.#kept) : null,
       error: line ? errorOfStatus(line.status) : error,
       detail: this.#headers ? this.#detail : (detail ?? (line ? INCOMPLETE_HEAD : null)),
-    });
+    };
+    const withBody = ({ text, faulty }: ResponseText | { text: null; faulty: false }) =>
+      this.resolve({ ...response, responseBody: text, detail: response.detail ?? (faulty ? UNREADABLE : null) });
+    const body =
+      this.#keptBytes === 0
+        ? ({ text: null, faulty: false } as const)
+        : responseText(Buffer.concat(this.#kept), this.#described);
+    if (body instanceof Promise) void body.then(withBody);
+    else withBody(body);
   }
 
   #end(): boolean {
@@ -252,9 +264,4 @@ class Exchange implements Dispatcher.DispatchHandler {
 function errorOfStatus(status: number): AttemptError | null {
   if (status < 300) return null;
   return status < 400 ? 'redirect' : 'status';
-}
-
-/** Decodes UTF-8 and removes U+0000, which Postgres does not accept in text. */
-function textOf(chunks: Buffer[]): string {
-  return Buffer.concat(chunks).toString('utf8').replaceAll('\0', '');
 }

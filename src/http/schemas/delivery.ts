@@ -81,7 +81,8 @@ export const attemptView = view('Attempt', {
     examples: [{ 'content-type': 'text/plain', 'retry-after': '120' }],
   }),
   response_body: z.nullable(z.string()).meta({
-    description: "The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response.",
+    description:
+      "The first 4 KiB of the receiver's response as text, by its `Content-Encoding` and charset (UTF-8 if it names none); null if there was no response.",
     examples: [null],
   }),
   detail: z.nullable(z.string()).meta({

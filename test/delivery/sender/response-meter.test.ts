@@ -392,14 +392,14 @@ describe('a connection', () => {
       expect(await send(newSender(), url)).toMatchObject({ ...success, responseBody: 'hi' });
     });
 
-    test('compressed: nothing is decoded', async () => {
-      const bomb = gzipSync(Buffer.alloc(10_000_000));
+    test('compressed: no more than 4 KiB are decoded', async () => {
+      const bomb = gzipSync(Buffer.alloc(10_000_000, 'a'));
       const { url } = await receiver((socket) => {
         socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
         socket.write(bomb);
       });
       const { responseBody } = await send(newSender(), url);
-      expect(responseBody).toBe(bomb.subarray(0, 4_096).toString('utf8').replaceAll('\0', ''));
+      expect(responseBody).toBe('a'.repeat(4_096));
     });
   });
 

@@ -16,6 +16,7 @@ test('the request on the wire is exactly the request of the contract', async () 
     .slice('Service-Signature: '.length);
   expect(signature).toMatch(/^t=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,v0=[0-9a-f]{64}$/);
   expect(headers.sort()).toEqual([
+    'Accept: */*',
     'Content-Type: application/json',
     `Service-Signature: ${signature}`,
     'User-Agent: Service-Webhooks/1.0',

@@ -191,12 +191,13 @@ describe('a check', () => {
         headers: {
           'Content-Type': 'application/json',
           'User-Agent': 'Service-Webhooks/1.0',
+          Accept: '*/*',
           'Service-Signature': expect.stringMatching(/^t=[^,]+Z,v0=[0-9a-f]{64}$/),
         },
         body: receivers.at(-1)?.requests[6]?.body,
       },
     });
-    expect(Object.keys(made.cases[8].request.headers).sort()).toEqual(['Content-Type', 'User-Agent']);
+    expect(Object.keys(made.cases[8].request.headers).sort()).toEqual(['Accept', 'Content-Type', 'User-Agent']);
   });
 
   it('that fails names the mistake, and shows a masked v0 to a reader without webhooks:write', async () => {
