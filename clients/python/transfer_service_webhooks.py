@@ -3,12 +3,11 @@
 This file depends on the standard library alone and may be copied.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re
 from datetime import datetime, timedelta, timezone
+from typing import Optional, Union
 
 __all__ = ["SignatureError", "verify"]
 
@@ -31,11 +30,11 @@ class SignatureError(Exception):
 
 
 def verify(
-    header: str | None,
+    header: Optional[str],
     body: bytes,
-    secret: str | bytes,
+    secret: Union[str, bytes],
     *,
-    now: datetime | None = None,
+    now: Optional[datetime] = None,
     tolerance_seconds: float = 300,
 ) -> datetime:
     """Returns the time at which the delivery was signed, or raises SignatureError.
@@ -71,7 +70,7 @@ def verify(
     return signed_at
 
 
-def _parse(header: str | None) -> tuple[str, str]:
+def _parse(header: Optional[str]) -> tuple[str, str]:
     if not header:
         raise SignatureError("missing_header", "there is no Service-Signature header")
     fields: dict[str, str] = {}

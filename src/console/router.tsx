@@ -4,7 +4,6 @@ import type { Extend } from '../http/app.js';
 import type { AppContext, State } from '../http/context.js';
 import { staticDocument } from '../http/response.js';
 import { ASSETS_PATH, guard, servicesOf } from './guard.js';
-import { redirect } from './layout.js';
 import { isForm, pointsOf } from './page.js';
 import { declared } from './pages/index.js';
 import { errorPages, runForm, runPage } from './run.js';
@@ -17,7 +16,6 @@ import { signInRouter } from './sign-in.js';
 export const consoleExtension: Extend = (shared) => {
   const services = servicesOf(shared);
   const router = new Router<State>({ strict: true, sensitive: true });
-  router.get('/console/', (ctx) => redirect(ctx, services, '/console'));
   for (const [name, type] of Object.entries(ASSETS)) {
     const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
     router.get(`${ASSETS_PATH}${name}`, staticDocument(type, text, { 'Cache-Control': 'no-cache' }));

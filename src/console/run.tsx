@@ -106,8 +106,12 @@ function signedIn(ctx: AppContext, services: Services): ConsoleSession | undefin
     return undefined;
   }
   // Not `ctx.url`: the target of a request may be a whole URL, of any host (RFC 9112 §3.2.2).
-  const next = new URLSearchParams({ next: `${ctx.path}${ctx.search}` });
-  redirect(ctx, services, isPage && ctx.path !== '/console' ? `/console/sign-in?${next}` : '/console/sign-in');
+  const query = new URLSearchParams({
+    ...(isPage && ctx.path !== '/console' && { next: `${ctx.path}${ctx.search}` }),
+    // A browser that blocks cookies comes back from the sign-in without one.
+    ...(isPage && !cookieSent && /\/console\/sign-in\b/.test(ctx.get('Referer')) && { cookie: 'missing' }),
+  });
+  redirect(ctx, services, `/console/sign-in${query.size > 0 ? `?${query}` : ''}`);
   return undefined;
 }
 

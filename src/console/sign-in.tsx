@@ -32,7 +32,11 @@ export function signInRouter(services: Services): Router<State> {
     if (!sessionOf(ctx)) return next();
     throw new PageError(409, 'You are signed in', 'To use another client, role or link, sign out first.');
   };
-  router.get('/console/sign-in', signedOut, (ctx) => showSignIn(ctx, services, { next: nextOf(ctx.query.next) }));
+  router.get('/console/sign-in', signedOut, (ctx) => {
+    const error = `If you have just signed in, your browser blocks the cookies of this site. Allow them for ${services.origin}.`;
+    const shown = { next: nextOf(ctx.query.next), ...(ctx.query.cookie === 'missing' && { error }) };
+    showSignIn(ctx, services, shown);
+  });
   router.post('/console/sign-in', signedOut, (ctx) => signInWithCredentials(ctx, services, limit));
   router.get('/console/sign-in/:link', signedOut, (ctx) => showLink(ctx, services, ctx.params.link));
   router.post('/console/sign-in/:link', signedOut, (ctx) => signInByLink(ctx, services, limit, ctx.params.link));

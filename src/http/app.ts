@@ -14,6 +14,7 @@ import {
   secureHeaders,
   traceRequest,
   unrouted,
+  withoutFinalSlash,
 } from './middleware.js';
 import {
   addTokenEndpoint,
@@ -71,6 +72,7 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   app.use((_ctx, next) => withDeadline(config.requestDeadline, next));
   app.use(networks(config));
   if (extension) app.use(extension.before);
+  app.use(withoutFinalSlash);
   app.use(decodablePath);
   app.use(router.routes());
   app.use(unrouted(router));

@@ -38,6 +38,18 @@ export function requestIdOf({ headers }: IncomingMessage): string {
   return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
 }
 
+/**
+ * Sends who types a page of the console or of the documents with a final slash to the page. The address is relative,
+ * because a proxy may serve the API under a path.
+ */
+export const withoutFinalSlash: AppMiddleware = (ctx, next) => {
+  const [, name, slashes = ''] = /^\/(?=console\/|docs\/)(?:.*\/)?([^/]+)(\/+)$/.exec(ctx.path) ?? [];
+  if (name === undefined || !['GET', 'HEAD'].includes(ctx.method)) return next();
+  ctx.status = 303;
+  ctx.set('Location', `${'../'.repeat(slashes.length)}${name}${ctx.search}`);
+  return undefined;
+};
+
 /** Two years, as the preload list of browsers asks for (RFC 6797). Other names of the domain stay as they are. */
 const STRICT_TRANSPORT = `max-age=${2 * 365 * 24 * 3_600}`;
 

@@ -76,6 +76,15 @@ test.each(CLIENT_SCOPES)('pages and forms of other scopes reject a session with 
   }
 });
 
+test('tells a browser that blocks cookies so, when it comes back from the sign-in without one', async () => {
+  const { call } = auth.api;
+  const Referer = `${auth.baseUrl}/console/sign-in?next=%2Fconsole`;
+  const { headers } = await call('GET', '/console/settings', { headers: { Referer } });
+  expect(headers.get('location')).toBe('/console/sign-in?next=%2Fconsole%2Fsettings&cookie=missing');
+  const { text } = await call('GET', headers.get('location') ?? '');
+  expect(text).toContain(`blocks the cookies of this site. Allow them for ${auth.baseUrl}.`);
+});
+
 test('without a session every page leads to the sign-in, and no form does anything', async () => {
   const nobody = consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
   for (const page of declared) {

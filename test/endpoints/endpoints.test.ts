@@ -176,7 +176,10 @@ describe('the periods in which an endpoint was disabled', () => {
       updateEndpoint(db, rules, { by, clientId, id, url, description: null, enabled });
     await Promise.all(Array.from({ length: 24 }, (_, i) => update(i % 2 === 0)));
     await update(false);
-    const periods = await db.prisma.disabledPeriod.findMany({ where: { endpointId: id }, orderBy: { startedAt: 'asc' } });
+    const periods = await db.prisma.disabledPeriod.findMany({
+      where: { endpointId: id },
+      orderBy: { startedAt: 'asc' },
+    });
     expect(periods.filter(({ endedAt }) => endedAt === null)).toEqual([periods.at(-1)]);
     for (const [i, { startedAt }] of periods.entries()) {
       expect(startedAt.getTime()).toBeGreaterThanOrEqual(periods[i - 1]?.endedAt?.getTime() ?? 0);

@@ -48,11 +48,11 @@ addEventListener('DOMContentLoaded', () => {
 
 /**
  * The policy of `/docs`. A request may go to the paths of the API, and never to the console, whose cookie it would
- * carry. In production the page sends no request.
+ * carry; `/` as a source would allow every path. In production the page sends no request.
  */
 export function explorerPolicy(document: OpenApiDocument, { environment, baseUrl, authUrl }: Described): string {
   const sources = Object.entries(document.paths)
-    .filter(([path]) => !path.startsWith('/console'))
+    .filter(([path]) => path !== '/' && !path.startsWith('/console'))
     .map(([path, { get, post }]) => `${(get ?? post)?.servers ? authUrl : baseUrl}${path.replace(/{.*/, '')}`);
   const connect = environment === 'sandbox' ? [...new Set(sources)].join(' ') : "'none'";
   return [

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { Config } from '../../platform/config/config.js';
 
 /** The folder that `npm run build` makes, also where the sources run untranslated, as in tests. */
 export const DIST = join(dirname(createRequire(import.meta.url).resolve('transfer-service/package.json')), 'dist');
@@ -37,6 +38,26 @@ export function guidePage(): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Guide – Transfer Service</title><style>${STYLE}</style></head>
 <body><header><a href="../docs">API explorer</a> · <a href="../openapi.json">OpenAPI 3.1</a> · <a href="../console">Console</a></header>${readFileSync(join(DIST, 'guide.html'), 'utf8')}</body></html>
+`;
+}
+
+/** What `/` links to, by the paths of the API. */
+export const LINKS = {
+  guide: ['/docs/guide', 'Guide'],
+  docs: ['/docs', 'API explorer'],
+  openapi: ['/openapi.json', 'OpenAPI 3.1'],
+  console: ['/console', 'Console'],
+  meta: ['/meta', 'Metadata of this environment'],
+  health: ['/readyz', 'Readiness'],
+} as const;
+
+/** `/`, for who opens BASE_URL in a browser. */
+export function indexPage({ environment, baseUrl }: Pick<Config, 'environment' | 'baseUrl'>): string {
+  const links = Object.values(LINKS).map(([path, title]) => `<li><a href="${baseUrl}${path}">${title}</a></li>`);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Transfer Service</title><style>${STYLE}</style></head>
+<body><h1>Transfer Service: ${environment}</h1><ul>${links.join('')}</ul></body></html>
 `;
 }
 

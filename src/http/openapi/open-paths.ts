@@ -61,6 +61,12 @@ export function openPaths(authUrl: string): Paths {
         ...jsonContent(notReadyView, 'application/problem+json'),
       },
     }),
+    '/': get(
+      'getIndex',
+      'Links to the documents and the console: a page for browsers, else JSON',
+      { content: { ...ANY_JSON.content, ...HTML.content } },
+      DOCUMENT,
+    ),
     '/meta': get('getMeta', 'Read the metadata of this environment', jsonContent(metaView), DOCUMENT),
     '/openapi.json': get('getOpenApi', 'This document', ANY_JSON, DOCUMENT),
     '/docs': get('getDocs', 'This document as an API explorer', HTML, DOCUMENT),

@@ -3,15 +3,15 @@ import type { Config } from '../../platform/config/config.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
 import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
-import { guidePage, guidePolicy, signatureVectors } from '../openapi/guide.js';
+import { guidePage, guidePolicy, indexPage, LINKS, signatureVectors } from '../openapi/guide.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
 import { presentMeta } from '../schemas/meta.js';
 
 /**
- * `/openapi.json`, the same document as an API explorer at `/docs`; the guide, without script, at `/docs/guide`; the
- * vectors that test a verifier; `/meta`, which contains no client's data. Each is made for its first reader: together
- * they cost a tenth of a second, in which a starting process would serve nobody.
+ * `/`, whose links lead to the others; `/openapi.json`, the same document as an API explorer at `/docs`; the guide,
+ * without script, at `/docs/guide`; the vectors that test a verifier; `/meta`, which contains no client's data. Each is
+ * made for its first reader: together they cost a tenth of a second, in which a starting process would serve nobody.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = once(() => openApiDocument(routes, config));
@@ -20,7 +20,22 @@ export function addDocuments(router: Router<State>, config: Config, routes: read
     staticDocument('text/html', text, { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' });
   const compressed = (type: string, name: string) =>
     staticDocument(type, explorerFile(name), { 'Content-Encoding': 'gzip' });
+  const index = () => {
+    const links = Object.entries(LINKS).map(([name, [path]]) => [name, `${config.baseUrl}${path}`]);
+    const { environment } = config;
+    const forClients = staticDocument(
+      'application/json',
+      JSON.stringify({ name: 'Transfer Service', environment, ...Object.fromEntries(links) }),
+    );
+    const forBrowsers = page(indexPage(config), guidePolicy);
+    const either: AppMiddleware = (ctx, next) => {
+      ctx.vary('Accept');
+      return (ctx.accepts('json', 'html') === 'html' ? forBrowsers : forClients)(ctx, next);
+    };
+    return either;
+  };
   const documents = {
+    '/': index,
     '/meta': () => json(JSON.stringify(presentMeta(config))),
     '/openapi.json': () => json(JSON.stringify(document())),
     '/docs': () => page(explorerPage(document()), explorerPolicy(document(), config)),

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { fileText, NO_TEXT } from '../../../clients/typescript/src/cli/file-text.js';
 import { ConfigError } from './config-error.js';
 import { type Environment, SECRETS, type Setting, settings } from './settings.js';
 
@@ -71,7 +72,8 @@ function readSecret(path: string): Outcome {
     const file = statSync(path);
     if (!file.isFile()) return { fault: 'names no regular file; give the path of a file with the value' };
     if (file.size > MAX_SIZE) return { fault: `names a file of more than ${MAX_SIZE} bytes` };
-    const value = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
+    const value = fileText(readFileSync(path))?.replace(/[\r\n]+$/, '');
+    if (value === undefined) return { fault: `names a file that ${NO_TEXT}` };
     return value === '' ? { fault: 'names an empty file; write the value into it' } : { value };
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException;

@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { formatDuration, parseDuration } from '../duration.js';
@@ -171,6 +171,15 @@ const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
+
+/** The user's folder. A user in a container may have a number, and neither a name nor `HOME`. */
+function home(): string {
+  try {
+    return homedir();
+  } catch {
+    return tmpdir();
+  }
+}
 
 /** Every environment variable, by topic. `npm run tables` makes docs/configuration.md from this. */
 export const settings = {
@@ -371,7 +380,7 @@ export const settings = {
   CACHE_DIR: setting(
     z.string().min(1),
     "Folder for programs that the embedded stack downloads or builds (Temporal's server).",
-    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'transfer-service'),
+    join(process.env.XDG_CACHE_HOME || join(home(), '.cache'), 'transfer-service'),
   ),
   POSTGRES_PORT: setting(port, 'Port of the embedded Postgres. 0 picks a free port.', '5433'),
   TEMPORAL_PORT: setting(port, 'Port of the embedded Temporal. 0 picks a free port.', '7233'),

@@ -91,6 +91,31 @@ test('verify checks a signature, and prints no control character of its argument
   expect(stderr.trimEnd()).not.toMatch(/\p{Cc}/u);
 });
 
+test.each([
+  [
+    'secret',
+    SECRET,
+    (path: string) => ['verify', '--secret-file', path, '--body', 'body', '--header', 'x'],
+    /^malformed/,
+  ],
+  [
+    'file of credentials',
+    `{"base_url": "http://localhost:1", "client_id": "x", "client_secret": "${STUB_SECRET}"}`,
+    (path: string) => ['check', 'e-1', '--credentials', path],
+    /the connection failed/,
+  ],
+])('a %s may be in UTF-16 or begin with a byte order mark, as PowerShell writes it', (_, text, argsOf, says) => {
+  const utf16 = Buffer.from(`\ufeff${text}\r\n`, 'utf16le');
+  for (const bytes of [Buffer.from(`\ufeff${text}\r\n`), utf16, Buffer.from(utf16).swap16()]) {
+    writeFileSync(join(folder, 'marked'), bytes);
+    expect(run(argsOf('marked')).stderr).toMatch(says);
+  }
+  writeFileSync(join(folder, 'marked'), Buffer.from(text, 'utf16le'));
+  const { stderr } = run(argsOf('marked'));
+  expect(stderr).toMatch(/marked is not text in UTF-8/);
+  expect(stderr).not.toContain(STUB_SECRET);
+});
+
 describe('against a stub', () => {
   let stub: StubService;
   let ended: AbortController;

@@ -45,7 +45,7 @@ const since = '2026-11-21T00:00:00Z';
 const status = { status: 'SENT' } as const;
 
 /** The client requests tokens by itself, and web pages are for people. */
-const WITHOUT_CALL = ['requestToken', 'getDocs', 'getGuide'] as const;
+const WITHOUT_CALL = ['requestToken', 'getIndex', 'getDocs', 'getGuide'] as const;
 
 /** A call of each operation; the compiler rejects an incomplete list. */
 const CALLS: Record<

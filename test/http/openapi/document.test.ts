@@ -94,7 +94,7 @@ describe('/openapi.json', () => {
       return reply.body;
     };
     const { transferId, webhookId, eventId, deliveryId } = history;
-    for (const path of ['/healthz', '/readyz', '/meta', '/openapi.json', '/docs', '/docs/guide']) {
+    for (const path of ['/', '/healthz', '/readyz', '/meta', '/openapi.json', '/docs', '/docs/guide']) {
       await take('GET', path, []);
     }
     const vectors = await take('GET', '/docs/signature-vectors.json', []);

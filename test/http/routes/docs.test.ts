@@ -27,7 +27,43 @@ async function untilRefused(path: string, address: (index: number) => string): P
   return undefined;
 }
 
-it.each(['/openapi.json', '/docs', '/docs/guide', '/docs/explorer.js', '/.well-known/openid-configuration'])(
+it('responds to / with links: JSON for clients, a page for browsers', async () => {
+  const ask = (Accept: string) => api.call('GET', '/', { headers: { ...anybody().headers, Accept } });
+  const json = await ask('*/*');
+  expect([json.status, json.body.docs, json.headers.get('vary')]).toEqual([
+    200,
+    `${api.dependencies.config.baseUrl}/docs`,
+    'Accept',
+  ]);
+  const page = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  for (const [, url = ''] of page.text.matchAll(/href="([^"]+)"/g)) expect(Object.values(json.body)).toContain(url);
+  expect(page.text).toContain(`href="${api.dependencies.config.baseUrl}/docs/guide"`);
+});
+
+it.each([
+  ['/docs/', '/docs'],
+  ['/docs//?a=b', '/docs?a=b'],
+  ['/docs/guide/', '/docs/guide'],
+  ['/console/sign-in/', '/console/sign-in'],
+  ['/console/endpoints/x/?limit=1', '/console/endpoints/x?limit=1'],
+])('leads from %s to %s, wherever a proxy serves the API', async (typed, page) => {
+  const { status, headers } = await api.call('GET', typed, anybody());
+  const location = headers.get('location') ?? '';
+  for (const prefix of ['', '/api']) {
+    const { pathname, search } = new URL(location, `http://host${prefix}${typed}`);
+    expect([status, `${pathname}${search}`]).toEqual([303, `${prefix}${page}`]);
+  }
+});
+
+it('has no other path with a final slash', async () => {
+  const statuses = ['/transfers/', '/meta/', '//', '/docs%2f/', '//evil.test/docs/'].map(
+    async (path) => (await api.call('GET', path, anybody())).status,
+  );
+  for (const status of await Promise.all(statuses)) expect([400, 401, 404]).toContain(status);
+});
+
+it.each(['/', '/openapi.json', '/docs', '/docs/guide', '/docs/explorer.js', '/.well-known/openid-configuration'])(
   'responds with 304 to the ETag of %s',
   async (path) => {
     const first = await api.call('GET', path, anybody());

@@ -139,7 +139,7 @@ it('with include_pending restart what sleeps, and leave alone what is due or in 
   });
   const nothing = await client.call('POST', path, { json: { since, include_pending: true } });
   expect(nothing.body).toEqual({ id: null, count: 0, missing: 0, pending: 0 });
-  const noBoolean = await client.call('POST', path, { json: { since, include_pending: null } });
+  const noBoolean = await client.call('POST', path, { json: { since, include_pending: 'true' } });
   expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_pending' }]]);
 });
 

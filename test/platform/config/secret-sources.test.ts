@@ -11,7 +11,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const MASTER_KEY = Buffer.from('Kx7#pQ2!vB9@zL4$wM8%nR5^tY1&uI6*').toString('base64');
 const URL_WITH_PASSWORD = 'postgresql://app:hunter2@db.internal/app';
 
-function file(name: string, content: string): string {
+function file(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
@@ -57,6 +57,20 @@ describe('a secret in a file', () => {
     const config = loadConfig(env);
     expect(config.databaseUrl.reveal()).toBe(URL_WITH_PASSWORD);
     expect(Buffer.from(config.masterKey.reveal()).toString('base64')).toBe(MASTER_KEY);
+  });
+
+  it('may be in UTF-16 or begin with a byte order mark, as Notepad and PowerShell write it', () => {
+    const text = `\ufeff${MASTER_KEY}\r\n`;
+    const utf16 = Buffer.from(text, 'utf16le');
+    for (const bytes of [Buffer.from(text), utf16, Buffer.from(utf16).swap16()]) {
+      const MASTER_KEY_FILE = file('marked', bytes);
+      expect(readEnvironment({ MASTER_KEY_FILE }).MASTER_KEY).toEqual(readEnvironment({ MASTER_KEY }).MASTER_KEY);
+    }
+    for (const bytes of [Buffer.from(MASTER_KEY, 'utf16le'), Buffer.from([0xe9, 0x0a])]) {
+      expect(linesOf({ MASTER_KEY_FILE: file('binary', bytes) })).toEqual([
+        expect.stringMatching(/^MASTER_KEY_FILE: names a file that is not text in UTF-8/),
+      ]);
+    }
   });
 
   it('counts as unset if NAME_FILE is empty', () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ClientOptions } from '../settings.js';
 import { type Given, UsageError } from './command.js';
+import { fileText, NO_TEXT } from './file-text.js';
 
 /** The options of every command that calls the API. */
 export const CREDENTIALS = { credentials: { type: 'string' } } as const;
@@ -43,7 +44,8 @@ function fromEnvironment(env: NodeJS.ProcessEnv): Record<string, unknown> {
 }
 
 async function readJson(path: string): Promise<Record<string, unknown>> {
-  const text = await readFile(path, 'utf8');
+  const text = fileText(await readFile(path));
+  if (text === undefined) throw new UsageError(`${path} ${NO_TEXT}`);
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 36c5a4d6caf388232ef681318db9dbed6540cf1f754dc27194fa66eeea4e7a84
+// Document: e7a6b4c1c0aeafe11f53b8fbda547f19ff3573f02b09c5f5069db2cad9dda3a9
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -22,11 +22,8 @@ export interface components {
       /** Format: int64 */
       duration_ms: number;
       response_status: number | null;
-      /**
-       * Null if the attempt succeeded.
-       * @enum {string|null}
-       */
-      error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
+      /** Null if the attempt succeeded. */
+      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
       url: string;
       /** The signed timestamp, as sent. */
       t: string;
@@ -34,7 +31,7 @@ export interface components {
       response_headers: {
         [key: string]: string;
       } | null;
-      /** The first 4 KiB of the receiver's response, decoded as UTF-8; null if there was no response. */
+      /** The first 4 KiB of the receiver's response as text, by its `Content-Encoding` and charset (UTF-8 if it names none); null if there was no response. */
       response_body: string | null;
       /** What was odd or wrong, in one sentence, even if the attempt succeeded. */
       detail: string | null;
@@ -317,11 +314,8 @@ export interface components {
       /** Format: int64 */
       duration_ms: number;
       response_status: number | null;
-      /**
-       * Null if the attempt succeeded.
-       * @enum {string|null}
-       */
-      error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
+      /** Null if the attempt succeeded. */
+      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
     };
     Meta: {
       environment: "sandbox" | "production";
@@ -503,11 +497,8 @@ export interface components {
       expected: "2xx" | "refused";
       /** Null if there was no response. */
       response_status: number | null;
-      /**
-       * As in an attempt of a delivery; null for a 2xx.
-       * @enum {string|null}
-       */
-      error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
+      /** As in an attempt of a delivery; null for a 2xx. */
+      error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
       passed: boolean;
       /** What is wrong and what to change; null if nothing is. A case that passed may have a hint, such as about a malformed head. */
       hint: string | null;
@@ -773,11 +764,8 @@ export interface components {
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency: number | null;
       enabled: boolean;
-      /**
-       * What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled.
-       * @enum {string|null}
-       */
-      disabled_reason: "owner" | "operator" | "gone" | "failing" | null;
+      /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
+      disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
@@ -807,11 +795,8 @@ export interface components {
        * The latest failed attempt of the last 48 hours.
        */
       last_failure_at: string | null;
-      /**
-       * Of the latest failure.
-       * @enum {string|null}
-       */
-      last_error: "dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status" | null;
+      /** Of the latest failure. */
+      last_error: ("dns" | "refused" | "tls" | "timeout" | "reset" | "protocol" | "blocked_address" | "redirect" | "status") | null;
       /** Of the latest failure; null if there was no response. */
       last_response_status: number | null;
       /**
@@ -924,6 +909,27 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Readiness"];
+        };
+      };
+    };
+  };
+  getIndex: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": Record<string, never>;
+          "text/html": string;
         };
       };
     };
@@ -2156,6 +2162,11 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getReadiness": {
     "method": "GET",
     "path": "/readyz",
+    "open": true
+  },
+  "getIndex": {
+    "method": "GET",
+    "path": "/",
     "open": true
   },
   "getMeta": {
