@@ -303,6 +303,7 @@ describe('POST /transfers', () => {
       destination: { name: 'Ada Lovelace', account: 'DE89370400440532013000' },
       reference: 'Invoice 2026-117',
       metadata: { order: '4711' },
+      idempotency_key: null,
       created_at: expect.stringMatching(TIME),
       updated_at: expect.stringMatching(TIME),
     });
