@@ -11,7 +11,14 @@ import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import { CHECK_CASE_NAMES, type CheckResult } from '../platform/vocabulary.js';
-import { NOT_SENT } from './hints.js';
+
+/** The hint of a case that was not sent, because the check ended early. */
+const NOT_SENT = {
+  endpoint_not_active: 'Not sent: the endpoint was disabled or deleted during the check. Enable it and check again.',
+  not_started:
+    'Not sent: the check was not started within a minute. Temporal or the workers are unavailable. Check again.',
+  stopped: 'Not sent: the check was stopped before this case. Check again.',
+} as const;
 
 /** Longer than a case takes with its tries, s: a check without a case for so long is started again if it was lost. */
 const RENEWED_WITHIN = 120;

@@ -66,25 +66,8 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export const DISABLED_BY_SERVICE = ['gone', 'failing'] as const satisfies readonly DisabledReason[];
 export type DisabledByService = (typeof DISABLED_BY_SERVICE)[number];
 
-/**
- * The requests of a check of a receiver, in their order, and the expected response of each (contract, Is my receiver
- * right?): a 2xx, or any other response.
- */
-export const CHECK_CASES = {
-  valid: '2xx',
-  duplicate: '2xx',
-  out_of_order: '2xx',
-  unknown_type: '2xx',
-  unknown_field: '2xx',
-  stale_timestamp: 'refused',
-  wrong_secret: 'refused',
-  changed_body: 'refused',
-  missing_signature: 'refused',
-} as const;
-
-export type CheckCase = keyof typeof CHECK_CASES;
-
-export const CHECK_CASE_NAMES = Object.keys(CHECK_CASES) as [CheckCase, ...CheckCase[]];
+/** The requests of a check of a receiver, which the client package sends too. */
+export { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../clients/typescript/src/check/cases.js';
 
 /** The results of a check. */
 export const CHECK_RESULTS = ['passed', 'failed'] as const;

@@ -1,4 +1,5 @@
 export { TransferServiceClient } from './client.js';
+export type { EnsuredEndpoint, WantedEndpoint } from './ensure-endpoint.js';
 export { type ConnectionErrorCode, type ErrorCode, type FieldError, TransferServiceError } from './error.js';
 export type { List, Page } from './list.js';
 export type { CallOptions, OperationId, PostOptions, QueryOf, ResultOf } from './operations.js';

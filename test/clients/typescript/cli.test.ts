@@ -50,7 +50,8 @@ describe('invalid arguments end with 2 and one line', () => {
       [...FORWARD, 'http://localhost:1/', '--credentials', 'broken.json'],
       /is not a JSON object/,
     ],
-    ['no endpoint', ['check'], /^error: give the webhookId/],
+    ['no endpoint', ['check'], /^error: give the URL of a receiver, or the webhookId/],
+    ['no secret to check with', ['check', 'http://localhost:1/'], /^error: give --secret-file/],
     ['a timeout of nothing', ['trigger', '--timeout', '0'], /^error: --timeout must be a number from 1 to 600/],
     [
       'an unknown outcome',

@@ -1,3 +1,4 @@
+import { type EnsuredEndpoint, ensureEndpoint, type WantedEndpoint } from '../ensure-endpoint.js';
 import type { List } from '../list.js';
 import { listOf } from '../list-of.js';
 import type { Call, CallOptions, PostOptions, QueryOf } from '../operations.js';
@@ -28,6 +29,15 @@ export class WebhookEndpoints {
   /** Registers an endpoint with a secret of your choice. Scope: `webhooks:write`. */
   register(endpoint: NewWebhookEndpoint, options?: PostOptions): Promise<WebhookEndpoint> {
     return this.#call('registerWebhookEndpoint', { body: endpoint }, options);
+  }
+
+  /**
+   * Registers an endpoint unless its URL is registered, and changes what differs: for every start of your program, also
+   * of several instances at once. It never makes a second endpoint by accident, which would double every event. The
+   * secret cannot be compared: give it a name (`secretRef`). Scopes: `webhooks:read` and `webhooks:write`.
+   */
+  ensure(endpoint: WantedEndpoint): Promise<EnsuredEndpoint> {
+    return ensureEndpoint(this, endpoint);
   }
 
   /** Lists the endpoints, newest first. Scope: `webhooks:read`. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isConclusive } from '../../../checks/hints.js';
+import { isConclusive } from '../../../../clients/typescript/src/check/hints.js';
 import type { receiverCheckView } from '../../../http/schemas/receiver-check.js';
 import { Refusal } from '../../../platform/refusal.js';
 import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from '../../../platform/vocabulary.js';

@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { caseRequest } from '../../src/checks/run-case.js';
-import { Secret } from '../../src/platform/secret.js';
-import { CHECK_CASE_NAMES, type CheckCase } from '../../src/platform/vocabulary.js';
+import { caseRequest } from '../../../../clients/typescript/src/check/requests.js';
+import { CHECK_CASE_NAMES, type CheckCase } from '../../../../src/platform/vocabulary.js';
 
 const SECRET = 'whsec_0123456789abcdef';
 const NOW = Date.parse('2026-11-22T10:00:00.123Z');
-const source = { secret: new Secret(SECRET), validBody: null as string | null };
+const source = { secret: SECRET, validBody: null as string | null };
 const valid = caseRequest('valid', source, NOW);
 
 function made(name: CheckCase) {

@@ -1,16 +1,19 @@
-import type { SendOutcome } from '../delivery/sender/send.js';
-import { type AttemptError, CHECK_CASES, type CheckCase } from '../platform/vocabulary.js';
+import type { Attempt } from '../types.js';
+import { CHECK_CASES, type CheckCase } from './cases.js';
+
+/** Why a request failed, as in the attempts of a delivery. */
+export type CaseError = NonNullable<Attempt['error']>;
 
 /** The receiver's response to one case. */
-export type CaseOutcome = Pick<SendOutcome, 'responseStatus' | 'responseHeaders' | 'error' | 'detail'>;
-
-/** The hint of a case that was not sent, because the check ended early. */
-export const NOT_SENT = {
-  endpoint_not_active: 'Not sent: the endpoint was disabled or deleted during the check. Enable it and check again.',
-  not_started:
-    'Not sent: the check was not started within a minute. Temporal or the workers are unavailable. Check again.',
-  stopped: 'Not sent: the check was stopped before this case. Check again.',
-} as const;
+export interface CaseOutcome {
+  /** Null if no response came. */
+  responseStatus: number | null;
+  /** By lower-case name. */
+  responseHeaders: Readonly<Record<string, string | undefined>> | null;
+  error: CaseError | null;
+  /** What was odd about the response. */
+  detail: string | null;
+}
 
 /** Whether the receiver did what the case expects. `refused` needs a response: no response proves nothing. */
 export function hasPassed(name: CheckCase, { responseStatus, error }: CaseOutcome): boolean {
@@ -93,7 +96,7 @@ const OF_STATUS: Readonly<Record<number, string>> = {
 };
 
 /** The remedy if there was no response. */
-const OF_ERROR: Readonly<Record<AttemptError, string>> = {
+const OF_ERROR: Readonly<Record<CaseError, string>> = {
   dns: 'The host name of the URL does not resolve. Correct the URL, or publish the name.',
   refused:
     'Nothing accepts connections at the host and port of the URL. Start the receiver, and open its firewall to the addresses that deliveries come from (GET /meta).',
@@ -106,7 +109,7 @@ const OF_ERROR: Readonly<Record<AttemptError, string>> = {
   status: 'The receiver rejected the request.',
 };
 
-function noResponse(name: CheckCase, error: AttemptError | null): string {
+function noResponse(name: CheckCase, error: CaseError | null): string {
   const reason = OF_ERROR[error ?? 'reset'];
   if (CHECK_CASES[name] === '2xx') return reason;
   return `${reason} To reject a request, respond, such as with 401: a delivery without a response is retried.`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CaseOutcome, hintFor } from '../../src/checks/hints.js';
+import { type CaseOutcome, hintFor } from '../../../../clients/typescript/src/check/hints.js';
 
 const responded = (responseStatus: number, headers: CaseOutcome['responseHeaders'] = {}): CaseOutcome => ({
   ...{ responseStatus, responseHeaders: headers, detail: null },
