@@ -58,7 +58,7 @@ export async function makeAttempt(
   failpoint('after-post');
   onAnswered();
   const recorded = await dependencies.recorder.record({ attempt, outcome, endedAt: performance.now() });
-  if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome);
+  if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome, attempt.clientId);
   // After a crash before this point, or a lost reply, the endpoint's next 410 disables it.
   if (recorded && outcome.responseStatus === 410) await disableInTurn(dependencies, attempt, 'gone');
   else if (recorded?.status === 'failed' && attempt.trigger !== 'manual')

@@ -1,5 +1,5 @@
 import { type Handle, rowOf, timeLimited } from '../platform/database/database.js';
-import { lowestIdOf } from '../platform/ids.js';
+import { lowestIdOf, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AttemptError } from '../platform/vocabulary.js';
 import { failingSinceOf, HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
@@ -40,6 +40,8 @@ export const SHOWN_HOURS = 24;
 export const COUNTED_PENDING = 1_000;
 /** Pending deliveries of one endpoint, the newest, among which the next attempt is looked for. */
 const LOOKED_AT_PENDING = 100;
+/** Failed and cancelled deliveries of one endpoint since its last success that are counted. */
+const COUNTED_ENDED = 100;
 /** ms */
 const TIME_LIMIT = 3_000;
 /** ms, for a list of all clients' endpoints. */
@@ -62,6 +64,8 @@ interface Row extends Latest {
   hours: readonly HourCount<string>[] | null;
   pending: number;
   nextAttemptAt: Date | null;
+  oldestPending: string | null;
+  ended: number;
 }
 
 /**
@@ -89,38 +93,55 @@ export async function getEndpointHealth(db: Handle, clientId: string, endpointId
   return health;
 }
 
+/** SQL: the counts `h` of the newest 48 hours with attempts at the endpoint `e`. Older ones are for plots alone. */
+const RECENT = '(select * from endpoint_hours where endpoint_id = e.id order by hour desc limit 48) h';
+
 /**
- * SQL: the latest success of the endpoint `e`, the latest failure of 48 hours, and the start of the run of failures
- * that the latest attempt is in. A success from before the counted hours is known by its delivery.
+ * SQL: the latest success of the endpoint `e`, the latest failure of the newest hours, and the start of the run of
+ * failures that the latest attempt is in. A success from before the counted hours is known by its delivery.
  */
 export const LATEST = `
   left join lateral (
    ${newestDeliveries('finished_at as at', { endpoint: 'e.id', status: `'succeeded'`, limit: 1 })}) delivered on true
  cross join lateral (
-   select greatest(max(h.last_success_at), delivered.at) as at from endpoint_hours h where h.endpoint_id = e.id) success
+   select greatest(max(h.last_success_at), delivered.at) as at from ${RECENT}) success
   left join lateral (
-   select h.last_failure_at as at, h.last_error as error, h.last_response_status as status from endpoint_hours h
-    where h.endpoint_id = e.id and h.last_failure_at is not null order by h.last_failure_at desc limit 1) failure on true
+   select h.last_failure_at as at, h.last_error as error, h.last_response_status as status from ${RECENT}
+    where h.last_failure_at is not null order by h.last_failure_at desc limit 1) failure on true
  cross join lateral (
-   select min(${failingSinceOf('h', 'success.at')}) as since from endpoint_hours h where h.endpoint_id = e.id) failing`;
+   select min(${failingSinceOf('h', 'success.at')}) as since from ${RECENT}) failing`;
 const LATEST_COLUMNS = `e.id::text, success.at as "lastSuccessAt", failure.at as "failureAt", failure.error,
        failure.status as "responseStatus", failing.since as "failingSince"`;
 
 const PENDING = { endpoint: 'e.id', status: `'pending'` };
 
+/** Deliveries of events since the last success that ended without one. */
+const ENDED = (status: string) =>
+  newestDeliveries('', {
+    ...{ endpoint: 'e.id', status: `'${status}'`, limit: COUNTED_ENDED + 1 },
+    within: `id >= ${lowestIdOf(`coalesce(success.at, '1970-01-01')`)}`,
+  });
+
 const HEALTH = `
-select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "nextAttemptAt"
+select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "nextAttemptAt",
+       oldest.id::text as "oldestPending", ended.count as ended
   from (select id from webhook_endpoints
          where client_id = $1::uuid and deleted_at is null and ($2::uuid is null or id = $2::uuid)) e${LATEST}
- cross join lateral (select json_agg(h) as hours from endpoint_hours h where h.endpoint_id = e.id) counted
+ cross join lateral (select json_agg(h) as hours from ${RECENT}) counted
  cross join lateral (
    select count(*)::int as count from (
      ${newestDeliveries('', { ...PENDING, limit: COUNTED_PENDING + 1 })}) p) pending
  cross join lateral (
    select min(next_attempt_at) as at from (
-     ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next`;
+     ${newestDeliveries('next_attempt_at', { ...PENDING, limit: LOOKED_AT_PENDING })}) p) next
+  left join lateral (
+   select id from deliveries where endpoint_id = e.id and status >= 'pending' and status <= 'pending'
+    order by status desc, id limit 1) oldest on true
+ cross join lateral (
+   select count(*)::int as count from (
+     select from ((${ENDED('failed')}) union all (${ENDED('cancelled')})) ends limit ${COUNTED_ENDED + 1}) f) ended`;
 
-function toHealth({ nextAttemptAt, pending, ...row }: Row, first: number) {
+function toHealth({ nextAttemptAt, oldestPending, pending, ended, ...row }: Row, first: number) {
   const shown = row.hours?.filter((hour) => Date.parse(hour.hour) >= first) ?? [];
   const byHour = new Map(shown.map((hour) => [Date.parse(hour.hour), hour]));
   const hours = Array.from({ length: SHOWN_HOURS }, (_, i) => {
@@ -139,6 +160,10 @@ function toHealth({ nextAttemptAt, pending, ...row }: Row, first: number) {
     answerTime: p50 === null || p95 === null ? null : { p50, p95 },
     /** `more`: than `count`. `nextAttemptAt`: of more than a hundred deliveries, a time by which it is made. */
     pending: { count: Math.min(pending, COUNTED_PENDING), more: pending > COUNTED_PENDING, nextAttemptAt },
+    /** The time of the oldest event with a pending delivery; null: none. */
+    pendingSince: oldestPending === null ? null : new Date(timeOf(oldestPending)),
+    /** Failed and cancelled deliveries of events since the last success, which a recovery would send. */
+    ended: { count: Math.min(ended, COUNTED_ENDED), more: ended > COUNTED_ENDED },
   };
 }
 
@@ -172,7 +197,7 @@ const FAILING = `
 select ${LATEST_COLUMNS}, pending.count as pending, pending.first_ends_at as "firstEndsAt"
   from webhook_endpoints e
  cross join lateral (
-   select * from endpoint_hours h where h.endpoint_id = e.id order by h.hour desc limit 1) newest${LATEST}
+   select * from ${RECENT} order by h.hour desc limit 1) newest${LATEST}
  cross join lateral (
    select count(*)::int as count, min(ends_at) as first_ends_at from (${pendingLadders(COUNTED_PENDING)}) p) pending
  where e.deleted_at is null and ($1::uuid is null or e.client_id = $1::uuid) and ($2::uuid is null or e.id < $2::uuid)
@@ -207,7 +232,7 @@ with period as (
   select e.id, now() - $2::bigint * interval '1 millisecond' as began, greatest(
            e.enabled_at,
            (select max(s.finished_at) from (${ended('finished_at', 'succeeded')}) s),
-           (select max(h.last_success_at) from endpoint_hours h where h.endpoint_id = e.id)) as succeeded_at
+           (select max(h.last_success_at) from ${RECENT})) as succeeded_at
     from webhook_endpoints e where e.id = $1::uuid
 ), failed as (
   select f.id, f.created_at from period e cross join lateral (

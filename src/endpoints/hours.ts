@@ -1,6 +1,7 @@
 import type { Handle } from '../platform/database/database.js';
 import { isUnreachable } from '../platform/database/faults.js';
 import type { Attempt } from '../platform/database/generated/client.js';
+import { NIL_ID } from '../platform/ids.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { AttemptError } from '../platform/vocabulary.js';
@@ -36,6 +37,19 @@ export function sumOf(all: readonly AnswerTimes[]): AnswerTimes {
   return Array.from({ length: longest }, (_, bucket) => all.reduce((sum, times) => sum + (times[bucket] ?? 0), 0));
 }
 
+/** Numbers of failed attempts by cause: the status of the response, such as `401`, or the error, such as `timeout`. */
+export type Causes = Readonly<Record<string, number>>;
+
+/** Adds the causes of several hours. */
+export function sumOfCauses(all: readonly Causes[]): Causes {
+  const sum: Record<string, number> = {};
+  for (const causes of all) for (const [cause, n] of Object.entries(causes)) sum[cause] = (sum[cause] ?? 0) + n;
+  return sum;
+}
+
+/** The id under which the attempts of all clients are counted. */
+export const ALL_CLIENTS = NIL_ID;
+
 export const HOUR = 3_600_000;
 
 /** ms between two writes: an attempt is on the console's overview this much later. */
@@ -50,7 +64,10 @@ export interface CountedAttempt extends Pick<Attempt, 'startedAt' | 'durationMs'
   error: AttemptError | null;
 }
 
-/** The attempts of one endpoint that started in one hour, as JSON: times in ms since 1970, or from Postgres as text. */
+/**
+ * The attempts of one endpoint that started in one hour, or with another id the totals of its client or of all. As
+ * JSON: times in ms since 1970, or from Postgres as text.
+ */
 export interface HourCount<Time = number> {
   endpoint_id: string;
   hour: Time;
@@ -61,6 +78,8 @@ export interface HourCount<Time = number> {
   last_failure_at: Time | null;
   /** The first failure after the latest success, also where that was in an earlier hour; null: none. */
   failing_since: Time | null;
+  /** Failed attempts by cause: the status of the response, or the error. */
+  causes: Causes;
   last_error: AttemptError | null;
   last_response_status: number | null;
 }
@@ -91,12 +110,16 @@ export class EndpointHours {
     this.#writes.start();
   }
 
-  /** Counts a recorded attempt. */
-  count(endpointId: string, { startedAt, durationMs, responseStatus, error }: CountedAttempt): void {
+  /** Counts a recorded attempt at its endpoint, for its client and for all. */
+  count(endpointId: string, attempt: CountedAttempt, clientId?: string): void {
+    for (const id of [endpointId, clientId, ALL_CLIENTS]) if (id !== undefined) this.#countAt(id, attempt);
+  }
+
+  #countAt(id: string, { startedAt, durationMs, responseStatus, error }: CountedAttempt): void {
     const started = startedAt.getTime();
     const ended = started + Math.round(durationMs);
     this.#add({
-      endpoint_id: endpointId,
+      endpoint_id: id,
       hour: started - (started % HOUR),
       succeeded: error === null ? 1 : 0,
       failed: error === null ? 0 : 1,
@@ -104,6 +127,7 @@ export class EndpointHours {
       last_success_at: error === null ? ended : null,
       last_failure_at: error === null ? null : ended,
       failing_since: error === null ? null : ended,
+      causes: error === null ? {} : { [responseStatus ?? error]: 1 },
       last_error: error,
       last_response_status: error === null ? null : responseStatus,
     });
@@ -150,6 +174,7 @@ function sumOfTwo(a: HourCount, b: HourCount): HourCount {
     failed: a.failed + b.failed,
     answer_times: sumOf([a.answer_times, b.answer_times]),
     last_success_at: success || null,
+    causes: sumOfCauses([a.causes, b.causes]),
     last_failure_at,
     failing_since: since.reduce((first, at) => ((at ?? Infinity) < (first ?? Infinity) ? at : first)) ?? null,
     last_error,
@@ -178,15 +203,15 @@ const LATEST_SUCCESS = 'greatest(h.last_success_at, excluded.last_success_at)';
  */
 const ADD = `
 insert into endpoint_hours as h (endpoint_id, hour, succeeded, failed, answer_times, last_success_at, last_failure_at,
-                                 failing_since, last_error, last_response_status)
+                                 failing_since, causes, last_error, last_response_status)
 select i.endpoint_id, ${time('hour')}, i.succeeded, i.failed, i.answer_times, ${time('last_success_at')},
        ${time('last_failure_at')},
        case when i.failing_since is not null then least(${time('failing_since')}, case when i.last_success_at is null then (
          select p.failing_since from endpoint_hours p
           where p.endpoint_id = i.endpoint_id and p.hour < ${time('hour')} order by p.hour desc limit 1) end) end,
-       i.last_error, i.last_response_status
+       i.causes, i.last_error, i.last_response_status
   from json_to_recordset($1::json) as i(endpoint_id uuid, hour bigint, succeeded int, failed int, answer_times int[],
-       last_success_at bigint, last_failure_at bigint, failing_since bigint, last_error text, last_response_status int)
+       last_success_at bigint, last_failure_at bigint, failing_since bigint, causes jsonb, last_error text, last_response_status int)
  order by i.endpoint_id, i.hour
 on conflict (endpoint_id, hour) do update set
   succeeded = h.succeeded + excluded.succeeded,
@@ -196,5 +221,9 @@ on conflict (endpoint_id, hour) do update set
   last_success_at = greatest(h.last_success_at, excluded.last_success_at),
   last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at),
   failing_since = least(${failingSinceOf('h', LATEST_SUCCESS)}, ${failingSinceOf('excluded', LATEST_SUCCESS)}),
+  causes = (select coalesce(jsonb_object_agg(key, n), '{}')
+              from (select key, sum(value::int) as n
+                      from (select * from jsonb_each_text(h.causes) union all select * from jsonb_each_text(excluded.causes)) c
+                     group by key) s),
   ${ofLaterFailure('last_error')},
   ${ofLaterFailure('last_response_status')}`;

@@ -65,8 +65,8 @@ const EXPIRED = {
   used_assertions: `expires_at < now()`,
   /** No statement reaches a period that ended before the retention. */
   endpoint_disabled_periods: `ended_at < now() - $2::bigint * interval '1 millisecond'`,
-  /** The console shows 24 h; the second day is for a clock that differs. */
-  endpoint_hours: `hour < now() - interval '48 hours'`,
+  /** The console's plots show 30 days. */
+  endpoint_hours: `hour < now() - interval '31 days'`,
   /** Idle for 1 h. A session that reached its 8 h is not used any more, so that this finds it too. */
   console_sessions: `last_seen_at < now() - interval '1 hour'`,
   console_codes: `expires_at < now()`,

@@ -38,6 +38,19 @@ describe('EndpointHours', () => {
     expect(ten?.answerTimes.reduce((sum, count) => sum + count, 0)).toBe(2);
   });
 
+  it('counts failures by cause, and the totals of a client', async () => {
+    const [clientId, one, other] = [newId(), newId(), newId()];
+    const hours = new EndpointHours(db, silentLog);
+    for (let i = 0; i < 2; i++) {
+      hours.count(one, { ...refusedBy(401), startedAt: at(11, 1) }, clientId);
+      hours.count(other, outcome({ startedAt: at(11, 2), error: 'timeout', responseStatus: null }), clientId);
+      hours.count(other, outcome({ startedAt: at(11, 3) }), clientId);
+      await hours.write();
+    }
+    expect(await read(other)).toMatchObject([{ succeeded: 2, failed: 2, causes: { timeout: 2 } }]);
+    expect(await read(clientId)).toMatchObject([{ succeeded: 2, failed: 4, causes: { '401': 2, timeout: 2 } }]);
+  });
+
   it('keeps the later failure, no matter which process writes last', async () => {
     const endpointId = newId();
     const [one, other] = [new EndpointHours(db, silentLog), new EndpointHours(db, silentLog)];

@@ -30,9 +30,9 @@ it('removes stored responses after 24 h, a limited number at a time, and no youn
   expect((await db.prisma.idempotencyKey.findMany()).map(({ key }) => key)).toEqual(['young']);
 });
 
-it('removes hourly counts after two days, at most `limit` at once', async () => {
+it('removes hourly counts after 31 days, at most `limit` at once', async () => {
   const endpointId = newId();
-  for (const hours of [1, 47, 49, 50, 51]) {
+  for (const hours of [1, 743, 745, 746, 747]) {
     await db.query(
       `insert into endpoint_hours (endpoint_id, hour, succeeded, failed)
        values ($1::uuid, now() - $2::int * interval '1 hour', 1, 0)`,

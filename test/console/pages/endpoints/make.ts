@@ -32,6 +32,8 @@ export function health(fields: Partial<EndpointHealth> = {}): EndpointHealth {
     lastFailure: null,
     failingSince: null,
     pending: { count: 0, more: false, nextAttemptAt: null },
+    pendingSince: null,
+    ended: { count: 0, more: false },
     ...fields,
   };
 }
