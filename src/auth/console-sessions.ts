@@ -25,7 +25,8 @@ export interface ConsoleGrant {
 }
 
 /**
- * The scopes of a session: never `operator`, and for a viewer only scopes that end in `:read`.
+ * The scopes of a session: `operator` alone where it has that, which opens the operator's page only; for a viewer only
+ * scopes that end in `:read`.
  * @throws Refusal insufficient_scope if none is left
  */
 function consoleScopes({ role, scopes }: Pick<ConsoleGrant, 'role' | 'scopes'>): string[] {
@@ -36,6 +37,7 @@ function consoleScopes({ role, scopes }: Pick<ConsoleGrant, 'role' | 'scopes'>):
 }
 
 function permittedScopes(role: ConsoleRole, scopes: readonly string[]): string[] {
+  if (scopes.includes('operator')) return ['operator'];
   return CLIENT_SCOPES.filter((scope) => scopes.includes(scope) && (role === 'editor' || scope.endsWith(':read')));
 }
 
@@ -79,6 +81,9 @@ export interface ConsoleSession extends ActingSession {
   notice: string | null;
 }
 
+/** Whether the session opens the operator's page, and nothing else. */
+export const isOperator = ({ scopes }: Pick<ConsoleSession, 'scopes'>): boolean => scopes.has('operator');
+
 /** The kind of request that uses a session. A page takes the notice; a live update does not extend the idle time. */
 export type SessionUse = 'page' | 'form' | 'live';
 
@@ -99,8 +104,7 @@ export async function useSession(
   const [row] = await db.query<Row>(USE, [hashSecret(token).toString('hex'), use !== 'live', use === 'page']);
   if (!row) return undefined;
   const { clientScopes, networks, ...found } = row;
-  const present = permittedScopes(row.role, clientScopes);
-  const scopes = new Set(row.scopes.filter((scope) => present.includes(scope)));
+  const scopes = new Set(row.scopes.filter((scope) => clientScopes.includes(scope)));
   const session: ConsoleSession = { ...found, scopes, address };
   if (new Networks(networks).allows(address)) return session;
   await end(db, session, session.id, 'console.end-session', session.id, { reason: 'network_not_allowed' });

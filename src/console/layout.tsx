@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { ConsoleSession } from '../auth/console-sessions.js';
+import { type ConsoleSession, isOperator } from '../auth/console-sessions.js';
 import type { AppContext } from '../http/context.js';
 import type { Config } from '../platform/config/config.js';
 import { Tabs } from './components/parts.js';
@@ -44,6 +44,8 @@ export interface Shown {
   under?: string | undefined;
   /** Notifications that the client's people have not seen. */
   unseen?: number;
+  /** The content has a table with the id `rows`. */
+  hasRows?: true | undefined;
 }
 
 /** Sends a page in the console's layout. */
@@ -70,7 +72,8 @@ export function redirect(ctx: AppContext, { prefix }: Services, location: string
 type LayoutProps = Shown & { path: string; config: Config; session: ConsoleSession | undefined };
 
 /** A page of the console with its navigation, client, environment, and the notice that the last form left. */
-function Layout({ title, config, session, path, under = path, unseen = 0, content }: LayoutProps): VNode {
+function Layout(props: LayoutProps): VNode {
+  const { title, config, session, path, under = path, unseen = 0, content, hasRows } = props;
   const { environment } = config;
   const clientName = session?.clientName;
   return (
@@ -88,6 +91,11 @@ function Layout({ title, config, session, path, under = path, unseen = 0, conten
         <a class="skip" href="#content">
           Skip to the content
         </a>
+        {hasRows && (
+          <a class="skip" href="#rows">
+            Skip to the table
+          </a>
+        )}
         <header class="top">
           <div class="row">
             <a class="brand" href="/console">
@@ -98,6 +106,22 @@ function Layout({ title, config, session, path, under = path, unseen = 0, conten
               <span class="client" title={`Client ${session?.clientId ?? ''}`}>
                 <Untrusted text={clientName} />
               </span>
+            )}
+            {session && !isOperator(session) && (
+              <search>
+                <form class="row search" action="/console/search">
+                  <input
+                    id="search"
+                    name="q"
+                    type="search"
+                    required
+                    maxLength={200}
+                    placeholder="Id, end of an id, reference"
+                    aria-label="Search for an id or a reference"
+                  />
+                  <button type="submit">Search</button>
+                </form>
+              </search>
             )}
             {session?.scopes.has('webhooks:read') && <Bell unseen={unseen} />}
             {session && (
@@ -142,7 +166,7 @@ function Bell({ unseen }: { unseen: number }): VNode {
 }
 
 function Navigation({ path, session, guide }: { path: string; session: ConsoleSession; guide: string }): VNode {
-  const visible = NAVIGATION.filter(({ scope }) => scope === null || session.scopes.has(scope));
+  const visible = NAVIGATION.filter(({ scope }) => (scope === null ? !isOperator(session) : session.scopes.has(scope)));
   const tabs = visible.map((page) => ({ href: page.path, text: page.navigation }));
   return <Tabs label="Console" tabs={[...tabs, { href: guide, text: 'Guide' }]} here={currentOf(path)?.path} />;
 }

@@ -57,6 +57,8 @@ export interface Page {
   title: string;
   /** The page's name in the navigation; undefined: it has no entry. */
   navigation?: string;
+  /** The page has a table with the id `rows`, to which a link skips. */
+  hasRows?: true;
   /** The path of the page whose entry the navigation marks; undefined: the path of the request decides. */
   under?: `/console/${string}`;
   /**
@@ -75,6 +77,8 @@ export interface Form {
   scope: Scope | null;
   /** The page that has the form; its path has no other parameters. A rejected form is shown there again. */
   page?: Page;
+  /** Points of the rate limit; undefined: those of one operation and of the page. */
+  points?: number;
   submit(visit: Visit, fields: URLSearchParams): Promise<SeeOther>;
 }
 
@@ -113,7 +117,7 @@ export const isForm = (declared: Page | Form): declared is Form => 'submit' in d
 
 /** A form runs an operation, and shows its page again where the operation refuses it. */
 export const pointsOf = (declared: Page | Form): number =>
-  isForm(declared) ? 1 + (declared.page?.points ?? 0) : declared.points;
+  isForm(declared) ? (declared.points ?? 1 + (declared.page?.points ?? 0)) : declared.points;
 
 /** Whether the session may change endpoints and deliveries; a viewer sees no buttons. */
 export const isEditor = ({ session }: Pick<Visit, 'session'>): boolean => session.scopes.has('webhooks:write');

@@ -1,4 +1,5 @@
-import { type ConsoleSession, leaveNotice } from '../auth/console-sessions.js';
+import { CLIENT_SCOPES } from '../auth/caller.js';
+import { type ConsoleSession, isOperator, leaveNotice } from '../auth/console-sessions.js';
 import { countUnseen } from '../endpoints/notifications.js';
 import { MAX_BODY_BYTES, readBytes, textOf } from '../http/body.js';
 import type { AppContext, AppMiddleware } from '../http/context.js';
@@ -66,14 +67,20 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
   const unseen = session.scopes.has('webhooks:read')
     ? await read((db) => countUnseen(db, session.clientId, MOST_UNSEEN + 1))
     : 0;
-  show(ctx, services, { title: page.title, content, status, under: page.under, unseen });
+  show(ctx, services, { ...page, content, status, unseen });
 }
 
 /** The request of a session with the scope of the page or form; undefined: it was sent to the sign-in. */
 function visitOf(ctx: RoutedContext, services: Services, declared: Pick<Page, 'scope'>): Visit | undefined {
   const session = signedIn(ctx, services);
   if (!session) return undefined;
-  if (declared.scope !== null && !permits(session, declared)) throw lacksScope([declared.scope]);
+  if (!permits(session, declared)) {
+    if (isOperator(session) && ctx.method === 'GET' && ctx.path === '/console') {
+      redirect(ctx, services, '/console/operator');
+      return undefined;
+    }
+    throw lacksScope(declared.scope === null ? CLIENT_SCOPES : [declared.scope]);
+  }
   const database = services.database.forClient(session.clientId);
   return {
     session,
@@ -86,7 +93,9 @@ function visitOf(ctx: RoutedContext, services: Services, declared: Pick<Page, 's
   };
 }
 
-const permits = ({ scopes }: ConsoleSession, { scope }: Pick<Page, 'scope'>) => scope === null || scopes.has(scope);
+/** A page without a scope is for every session of a client's people. */
+const permits = (session: ConsoleSession, { scope }: Pick<Page, 'scope'>) =>
+  scope === null ? !isOperator(session) : session.scopes.has(scope);
 
 /**
  * The session of a request that needs one. Without one, sends the person to the sign-in and returns undefined.

@@ -66,7 +66,7 @@ const MEANINGS = {
   },
   429: {
     rate_limited:
-      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 11.',
+      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 11, and a form of it that retries several deliveries as 20.',
     retry_limit_reached: wait(LIMITS.retries),
     recover_limit_reached: wait(LIMITS.recoveries),
     console_link_limit_reached: wait(LIMITS.signInLinks),

@@ -6,7 +6,7 @@ import type { Attempt, Delivery, Endpoint, Prisma } from '../platform/database/g
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { exactly, type IdRange, idBounds } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
-import { type AttemptError, SHOWN_ATTEMPTS, type Trigger } from '../platform/vocabulary.js';
+import { ATTEMPT_ERRORS, type AttemptError, SHOWN_ATTEMPTS, type Trigger } from '../platform/vocabulary.js';
 
 /** A delivery's row, what its endpoint is called and what its event says. */
 export type DeliveryRow = Prisma.DeliveryGetPayload<{ include: typeof WITH_EVENT }> & {
@@ -206,3 +206,61 @@ select d.id
   from newest n cross join lateral (
     ${newestDeliveries('id', { endpoint: 'n.endpoint_id', status: 'n.status', within: WITHIN, limit: '$6::int' })}) d
  order by d.id desc limit $6::int`;
+
+/** The last response of a delivery, as a filter: a class of statuses, a status, or an error. */
+export type ResponseFilter = `${1 | 2 | 3 | 4 | 5}xx` | `${number}` | AttemptError;
+
+/** Reads `4xx`, `401` or `timeout`; undefined for anything else. */
+export function responseFilterOf(text: string): ResponseFilter | undefined {
+  const isKnown = /^[1-5]xx$|^[1-9]\d\d$/.test(text) || (ATTEMPT_ERRORS as readonly string[]).includes(text);
+  return isKnown ? (text as ResponseFilter) : undefined;
+}
+
+/** Reads these deliveries of a client, newest first; those that do not exist are left out. */
+export async function readDeliveries(db: Handle, clientId: string, ids: readonly string[]): Promise<DeliveryRecord[]> {
+  const where = { id: { in: [...ids] }, clientId };
+  const rows = await db.prisma.delivery.findMany({ where, orderBy: { id: 'desc' }, include: WITH_EVENT });
+  return withLastAttempts(db, await withEndpoints(db, rows));
+}
+
+/** Deliveries that one page looks at, at most. */
+const LOOKED_AT_FOR_RESPONSE = 1_000;
+
+/**
+ * Lists a client's deliveries with this last response, newest first, among the next `LOOKED_AT_FOR_RESPONSE` of the
+ * other filters.
+ * @returns `nextId`: the id before which the next page starts; null: there is none
+ */
+export async function listDeliveriesByResponse(
+  db: Handle,
+  clientId: string,
+  filters: Omit<DeliveryFilters, 'eventId' | 'transferId'> & { response: ResponseFilter },
+): Promise<{ records: DeliveryRecord[]; nextId: string | null }> {
+  const { status, endpointId, response, take, ...range } = filters;
+  const { gte, lt } = idBounds(range);
+  const statuses = status ? [status] : Object.values(DeliveryStatus);
+  const looked = await db.query<{ id: string }>(NEWEST, [
+    ...[statuses, clientId, endpointId ?? null, gte, lt],
+    LOOKED_AT_FOR_RESPONSE,
+  ]);
+  const [low, high] = /^\d/.test(response)
+    ? [Number(response.replace('xx', '00')), Number(response.replace('xx', '99'))]
+    : [null, null];
+  const error = low === null ? response : null;
+  const matching = await db.query<{ id: string }>(WITH_RESPONSE, [looked.map(({ id }) => id), low, high, error, take]);
+  const records = await readDeliveries(
+    db,
+    clientId,
+    matching.map(({ id }) => id),
+  );
+  const last = matching.length === take ? matching.at(-1) : looked[LOOKED_AT_FOR_RESPONSE - 1];
+  return { records, nextId: last?.id ?? null };
+}
+
+const WITH_RESPONSE = `
+select asked.id::text
+  from unnest($1::uuid[]) as asked(id)
+ cross join lateral (
+   select response_status, error from attempts where delivery_id = asked.id order by number desc limit 1) a
+ where case when $2::int is null then a.error = $4::text else a.response_status between $2::int and $3::int end
+ order by asked.id desc limit $5::int`;

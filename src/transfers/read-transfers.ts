@@ -101,3 +101,19 @@ export async function getTransfer(db: Handle, clientId: string | null, id: strin
   if (!transfer) throw new Refusal('not_found', 'There is no such transfer.');
   return transfer;
 }
+
+/** What rows of events and deliveries show of their transfers. */
+export type TransferSummary = Pick<Transfer, 'id' | 'amountValue' | 'amountCurrency' | 'reference'>;
+
+/** Reads these transfers of a client. @returns by id; a transfer that was removed has no entry */
+export async function readTransferSummaries(
+  db: Handle,
+  clientId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, TransferSummary>> {
+  const rows = await db.prisma.transfer.findMany({
+    where: { id: { in: [...new Set(ids)] }, clientId },
+    select: { id: true, amountValue: true, amountCurrency: true, reference: true },
+  });
+  return new Map(rows.map((row) => [row.id, row]));
+}

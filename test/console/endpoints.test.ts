@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { EndpointHours } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
 import { makeTimeline } from '../support/console-data.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
 import { setUses } from '../support/limits.js';
+import { silentLog } from '../support/silent-log.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -209,7 +211,7 @@ test('a recovery reads its window as UTC and says how many deliveries start agai
   const start = await auth.database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
   expect(start).toMatchObject({ clientId: credentials.client_id, input: { since: Date.parse(`${since}Z`) } });
   const { text } = await browser.get(`${path}/recoveries`);
-  expect(text).toContain('The recovery has started.');
+  expect(text).toContain('The recovery has started: 1 delivery.');
   expect(text).toContain('>0 of 1<');
   const [, cancel = ''] = /action="([^"]*\/cancel)"/.exec(text) ?? [];
   expect((await browser.post(cancel, {})).headers.get('Location')).toBe(`${path}/recoveries`);
@@ -221,18 +223,39 @@ test('a recovery reads its window as UTC and says how many deliveries start agai
   expect(wrong.status).toBe(422);
 });
 
-test('a statement has the button of a recovery only where events did not arrive', async () => {
+test('an endpoint that fails offers to send what waits for its next attempt', async () => {
+  const { browser, credentials } = await editor();
+  const { endpointId } = await makeTimeline(auth.database, credentials.client_id);
+  const hours = new EndpointHours(auth.database, silentLog);
+  hours.count(endpointId, { startedAt: new Date(), durationMs: 5, responseStatus: 503, error: 'status' });
+  await hours.write();
+  const path = `/console/endpoints/${endpointId}`;
+  const { text } = await browser.get(path);
+  const [, since = ''] =
+    /name="since" value="([^"]+)"[^>]*><input type="hidden" name="include_pending"/.exec(text) ?? [];
+  expect(text).not.toContain('Recover 0');
+  const sent = await browser.post(`${path}/recover`, { since, include_pending: 'on' });
+  expect([sent.status, sent.headers.get('Location')]).toEqual([303, `${path}/recoveries`]);
+  expect((await browser.get(`${path}/recoveries`)).text).toContain('The recovery has started: 1 delivery.');
+  const start = await auth.database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
+  expect(start).toMatchObject({ input: { includePending: true, includeMissing: false, pending: 1, count: 0 } });
+});
+
+test('a statement has the button of a recovery only where something can be sent, with its number', async () => {
   const { browser, credentials } = await editor();
   const { endpointId, deliveryId } = await makeTimeline(auth.database, credentials.client_id);
   const { id, createdAt } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
   const page = `/console/endpoints/${id}/statement?since=${createdAt.toISOString().slice(0, 16)}`;
   const { text } = await browser.get(page);
   expect(text).toContain('Not complete yet: deliveries are pending');
-  expect(text).not.toContain('aria-label="Recover"');
+  expect(text).toContain('>Send everything pending now</button>');
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'failed' } });
   const lost = (await browser.get(page)).text;
   expect(lost).toContain('Recover 1 event');
   expect(lost).toMatch(/name="include_missing" checked/);
+  expect(lost).toMatch(/name="include_pending" checked/);
+  await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'succeeded' } });
+  expect((await browser.get(page)).text).not.toContain('aria-label="Recover"');
 });
 
 test('the statement is shown in words, and an error of its window at its field', async () => {
@@ -260,7 +283,7 @@ test('a statement that is rejected is shown at its form, without a recovery', as
   expect(refused.text).toMatch(/id="error-since"/);
   const unreadable = await browser.get(`${path}/statement?since=yesterday`);
   expect(unreadable.status).toBe(422);
-  expect(unreadable.text).toMatch(/id="error-since">must be a time such as 2026-11-22 06:14, in UTC/);
+  expect(unreadable.text).toMatch(/id="error-since">must be a time such as 2 h, 15:16 or 2026-11-22 06:14, in UTC/);
   expect(unreadable.text).toContain('value="yesterday"');
 });
 

@@ -35,9 +35,9 @@ describe('each page', () => {
 
   test('counts its points against the client of the session', async () => {
     for (const [path, points] of [
-      ['/console', 5],
+      ['/console', 6],
       ['/console/settings', 2],
-      ['/console/deliveries', 5],
+      ['/console/deliveries', 6],
       ['/console/nothing', 1],
     ] as const) {
       const session = await signedInBrowser(auth, await auth.client());

@@ -69,7 +69,6 @@ describe('POST /console-sessions', () => {
   test('gives no link to an operator, nor to a viewer who could see nothing', async () => {
     const operator = await auth.client({ scopes: ['operator'] });
     expect((await ask(await bearer(operator))).body).toMatchObject({ status: 403, code: 'insufficient_scope' });
-    expect((await browser().post('/console/sign-in', operator)).status).toBe(403);
     const writing = await bearer(await auth.client(), 'webhooks:write');
     expect((await ask(writing)).body).toMatchObject({ status: 403, code: 'insufficient_scope' });
   });

@@ -28,13 +28,14 @@ const DAY = 86_400_000;
 const TABLES = ['events', 'transfers', 'transfer_status_history', 'deliveries', 'attempts', 'endpoint_hours'];
 /** Rows that a page reads at most: of each of two endpoints a thousand counted ones, and a page. */
 const MOST = 1_100;
-/** They read every row of a window, within the limits of statements. */
-const COUNTS = /statement|missing_from/;
+/** They read every row of a window, within the limits of statements, or the newest 10,000 ids. */
+const COUNTS = /statement|missing_from|search/;
 
 let db: TestDatabase;
 let explained: ExplainedDatabase;
 let api: TestApi;
 let operatorToken: string;
+let operatorCookie: string;
 let small: Tenant;
 let big: Tenant;
 
@@ -42,7 +43,9 @@ beforeAll(async () => {
   db = await createTestDatabase();
   explained = openExplained(db.url.reveal());
   api = await startApi({ database: db, dependencies: { database: explained, masterKeys } });
-  operatorToken = (await api.client(['operator'])).token;
+  const operator = await api.client(['operator']);
+  operatorToken = operator.token;
+  operatorCookie = await cookieOf(operator.id, ['operator']);
   const filling = new pg.Client({ connectionString: db.url.reveal() });
   await filling.connect();
   for (const table of TABLES) await filling.query(`alter table ${table} set (autovacuum_enabled = off)`);
@@ -104,11 +107,7 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
      values ($1, $2, $3, now(), now(), false, 1, 0)`,
     [recovery, id, endpoint],
   );
-  const grant = { clientId: id, secretId: null, role: 'editor', scopes: CLIENT_SCOPES } as const;
-  const session = await db.transaction((tx) =>
-    startSession(tx, grant, { signedInBy: 'operator-link', address: '127.0.0.1' }),
-  );
-  const [cookie = ''] = sessionCookie(api.dependencies.config.baseUrl).set(session.token).split(';');
+  const cookie = await cookieOf(id, CLIENT_SCOPES);
   const [event] = await db.prisma.event.findMany({ where: { clientId: id }, take: 1, include: { deliveries: true } });
   const { id: eventId, transferId, deliveries } = event!;
   return {
@@ -123,6 +122,15 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
     check,
     recovery,
   };
+}
+
+async function cookieOf(clientId: string, scopes: readonly string[]): Promise<string> {
+  const grant = { clientId, secretId: null, role: 'editor', scopes } as const;
+  const session = await db.transaction((tx) =>
+    startSession(tx, grant, { signedInBy: 'operator-link', address: '127.0.0.1' }),
+  );
+  const [cookie = ''] = sessionCookie(api.dependencies.config.baseUrl).set(session.token).split(';');
+  return cookie;
 }
 
 const now = Date.now();
@@ -204,7 +212,9 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
 
 /** The queries of each page of the console. */
 const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
-  '/console': () => [''],
+  '/console': () => ['', '?period=30d'],
+  '/console/operator': () => ['', '?period=30d'],
+  '/console/search': ({ delivery, transfer }) => [`?q=${delivery}`, `?q=${transfer}`, '?q=…0123abcd', '?q=none'],
   '/console/events': ({ transfer, delivery }) => [
     '',
     `?${FIELDS}`,
@@ -228,11 +238,15 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     ...statuses(''),
     ...statuses('').map((query) => `${query}&${FIELDS}`),
     ...statuses('').map((query) => `${query}&webhookId=${endpoint}`),
+    '?response=4xx',
+    `?response=timeout&webhookId=${endpoint}&${FIELDS}`,
+    `?response=401&status=failed&${cursor('deliveries')}`,
   ],
+  '/console/deliveries/retried': ({ delivery }) => [`?requested=${delivery}`],
   '/console/deliveries/{id}/attempts/{number}': () => [''],
   '/console/endpoints': () => [''],
   '/console/endpoints/new': () => [''],
-  '/console/endpoints/{webhookId}': () => [''],
+  '/console/endpoints/{webhookId}': () => ['', '?period=7d', '?period=30d'],
   '/console/endpoints/{webhookId}/check': ({ check }) => ['', `?id=${check}`],
   '/console/endpoints/{webhookId}/delete': () => [''],
   '/console/endpoints/{webhookId}/disable': () => [''],
@@ -258,9 +272,10 @@ function addresses(path: string, tenant: Tenant, queries: readonly string[]): st
 
 async function get(address: string, { token, cookie }: Tenant): Promise<void> {
   const bearer = { Authorization: `Bearer ${address.startsWith('/operator') ? operatorToken : token}` };
-  const headers = address.startsWith('/console') ? { Cookie: cookie } : bearer;
+  const session = address.startsWith('/console/operator') ? operatorCookie : cookie;
+  const headers = address.startsWith('/console') ? { Cookie: session } : bearer;
   const { status, text } = await api.call('GET', address, { headers });
-  const isPlain = status === 200 || (status === 303 && address.includes('?transfer_id='));
+  const isPlain = status === 200 || (status === 303 && /\?(transfer_id|q)=/.test(address));
   if (!isPlain) throw new Error(`${address}: ${status} ${text.slice(0, 300)}`);
 }
 
@@ -317,7 +332,7 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
 
   test("no read of a small client reads another client's rows", async () => {
     const bad: string[] = [];
-    for (const address of everyAddress(small).filter((each) => !each.startsWith('/operator'))) {
+    for (const address of everyAddress(small).filter((each) => !/^(\/console)?\/operator/.test(each))) {
       bad.push(...(await excesses(address, () => get(address, small), SMALL_ROWS)));
     }
     expect(bad).toEqual([]);

@@ -11,23 +11,24 @@ import { type Command, idOf, textOf } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { expiring, onDatabase } from '../with-database.js';
 
-type ListOptions = { status?: TransferStatus; client?: string; oldest?: true };
+type ListOptions = { status?: TransferStatus; client?: string; reference?: string; oldest?: true };
 
 /** `transfers …`: the same changes as the operator's routes. */
 export function declare(transfers: Command): void {
   declareList(transfers, {
     about: 'list the transfers of all clients, newest first',
-    columns: ['id', 'status', 'amount.value', 'amount.currency', 'client_id', 'created_at'],
-    async read(database, { status, client, oldest, before: cursor, take }: ListOptions & Page) {
+    columns: ['id', 'status', 'amount.value', 'amount.currency', 'reference', 'client_id', 'created_at'],
+    async read(database, { status, client, reference, oldest, before: cursor, take }: ListOptions & Page) {
       // A mistyped id is an error; an empty list means that the client has no such transfers.
       if (client !== undefined) await showClient(database, client);
       const order = oldest ? 'oldest' : 'newest';
-      return listTransfers(database, { status, clientId: client ?? null, order, cursor, take });
+      return listTransfers(database, { status, reference, clientId: client ?? null, order, cursor, take });
     },
     present: presentOperatorTransfer,
   })
     .addOption(new Option('--status <status>').choices(TRANSFER_STATUSES))
     .option('--client <client_id>', 'only transfers of this client', idOf('client'))
+    .option('--reference <text>', 'only transfers with exactly this reference', textOf({ min: 1, max: 140 }))
     .option('--oldest', 'list the oldest first');
 
   transfers

@@ -229,7 +229,7 @@ async function load(details) {
 
 const LOCAL = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 const ZONE = new Intl.DateTimeFormat('en', { timeZoneName: 'short' });
-const CONTROLS = '[data-copy], [data-secret]';
+const CONTROLS = '[data-copy], [data-secret], [data-select-all]';
 
 /** @param {ParentNode} within may belong to a document that is not shown yet */
 function enhance(within) {
@@ -254,6 +254,10 @@ document.addEventListener('click', ({ target }) => {
   if (copying) void copyFor(copying, copying.getAttribute('data-copy') ?? '');
   const secret = target.closest('[data-secret]');
   if (secret) useSecret(secret);
+  const all = target.closest('[data-select-all]');
+  if (all instanceof HTMLButtonElement) {
+    for (const box of all.form?.elements ?? []) if (box instanceof HTMLInputElement) box.checked = true;
+  }
   // The time of a row is above its link.
   const row = target.closest('time')?.closest('tr');
   const link = row?.querySelector('.row-link');
@@ -261,9 +265,25 @@ document.addEventListener('click', ({ target }) => {
 });
 
 // Escape hides the UTC of a time until another one is looked at (WCAG 1.4.13).
-document.addEventListener('keydown', ({ key }) => {
+document.addEventListener('keydown', (event) => {
+  const { key } = event;
   if (key === 'Escape') document.body.classList.add('no-tips');
+  // `/` leads to the search, unless a person types.
+  const search = document.getElementById('search');
+  if (key !== '/' || !search || isTyping(event)) return;
+  event.preventDefault();
+  search.focus();
 });
+
+/** @param {KeyboardEvent} event */
+const isTyping = ({ target, ctrlKey, metaKey, altKey }) =>
+  ctrlKey ||
+  metaKey ||
+  altKey ||
+  target instanceof HTMLInputElement ||
+  target instanceof HTMLTextAreaElement ||
+  target instanceof HTMLSelectElement;
+
 for (const type of ['pointerover', 'focusin']) {
   document.addEventListener(type, () => document.body.classList.remove('no-tips'));
 }

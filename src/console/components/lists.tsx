@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { timeOfParts } from '../../platform/iso-time.js';
 import { Refusal } from '../../platform/refusal.js';
-import { addressOf, type Choice, Live, Refused, TimeField } from './parts.js';
+import { addressOf, type Choice, Live, Refused, Tabs, TimeField } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
 
@@ -16,15 +16,24 @@ interface TableProps<Row> {
   row?(row: Row): { id: string; 'data-announce'?: string };
   /** The page of a row: the link in its first cell covers the row. */
   href?: (row: Row) => string;
+  /** Unique on the page. */
+  id?: string;
+  /** A control before the cells, by which a person selects the row. */
+  select?: ((row: Row) => ComponentChildren) | undefined;
 }
 
 /** A table; on a narrow screen each row becomes a card, whose cells are named by the headings. */
-export function Table<Row>({ rows, columns, classes = {}, row, href }: TableProps<Row>) {
+export function Table<Row>({ rows, columns, classes = {}, row, href, id, select }: TableProps<Row>) {
   return (
     <div class="card table-card">
-      <table class="table">
+      <table class="table" id={id}>
         <thead>
           <tr>
+            {select && (
+              <th scope="col" class="select">
+                <span class="visually-hidden">Select</span>
+              </th>
+            )}
             {Object.keys(columns).map((heading) => (
               <th key={heading} scope="col" class={classes[heading]}>
                 {heading}
@@ -35,6 +44,7 @@ export function Table<Row>({ rows, columns, classes = {}, row, href }: TableProp
         <tbody>
           {rows.map((one) => (
             <tr {...row?.(one)}>
+              {select && <td class="select">{select(one)}</td>}
               {Object.entries(columns).map(([heading, cell], i) => (
                 <td key={heading} data-label={heading} class={classes[heading]}>
                   {i === 0 && href ? (
@@ -83,6 +93,8 @@ interface ListProps {
   query: URLSearchParams;
   /** What it lists: `deliveries`. */
   many: string;
+  /** The form of the selected rows, which follows the table. */
+  actions?: ComponentChildren;
   /** The filters before those of time, which every list has. */
   filters: ComponentChildren;
   /** The table; undefined where nothing is listed. */
@@ -93,11 +105,12 @@ interface ListProps {
 }
 
 /** A list with its filters, which are a form that asks for the same page with other parameters. */
-export function List({ path, query, many, filters, table, nextCursor, children }: ListProps) {
+export function List({ path, query, many, filters, table, actions, nextCursor, children }: ListProps) {
   const refused = useContext(Refused);
   const set = [...query].filter(([name, value]) => name !== 'cursor' && value !== '').length;
   return (
     <>
+      <TimePresets path={path} query={query} />
       <input type="checkbox" id="filters-shown" class="filters-toggle" checked={refused !== undefined} />
       <label for="filters-shown" class="button filters-label">
         Filters{set > 0 && ` (${set})`}
@@ -117,6 +130,7 @@ export function List({ path, query, many, filters, table, nextCursor, children }
       </form>
       <Live id={many} path={path} query={query} class="stack">
         {table}
+        {table && actions}
         {!table && set === 0 && <Empty title={`No ${many} yet`}>{children}</Empty>}
         {!table && set > 0 && (
           <Empty title={`No ${many} match`}>
@@ -127,6 +141,20 @@ export function List({ path, query, many, filters, table, nextCursor, children }
       </Live>
     </>
   );
+}
+
+const PRESETS = { '': 'Any time', '1h': 'Last hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days' };
+
+/** Links to the same list of a recent time. */
+function TimePresets({ path, query }: Pick<ListProps, 'path' | 'query'>) {
+  const others = [...query].filter(
+    ([name, value]) => value !== '' && !['cursor', 'created_after', 'created_before'].includes(name),
+  );
+  const hrefOf = (after: string) =>
+    addressOf(path, new URLSearchParams([...others, ...(after ? [['created_after', after]] : [])]));
+  const tabs = Object.entries(PRESETS).map(([after, text]) => ({ href: hrefOf(after), text }));
+  const isRange = (query.get('created_before') ?? '') !== '';
+  return <Tabs label="Time range" tabs={tabs} here={isRange ? undefined : hrefOf(query.get('created_after') ?? '')} />;
 }
 
 /** Stands where a list has no entry: what will be here, and the next step. */
@@ -152,18 +180,31 @@ export function listQuery(query: URLSearchParams) {
   };
 }
 
+const AGO = /^(\d{1,4}) ?(M|MIN|H|D|DAYS?)(?: AGO)?$/;
+const MINUTES = { M: 1, H: 60, D: 1_440 };
+
+/** `2 h`, `90 min`, `7 days`: so long ago. `15:16`: the latest such time of day, in UTC. */
+function readNearTime(text: string): number | undefined {
+  const now = Date.now();
+  const [, count, unit] = AGO.exec(text) ?? [];
+  if (count && unit) return now - Number(count) * MINUTES[unit.charAt(0) as keyof typeof MINUTES] * 60_000;
+  if (!/^\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
+  const at = timeOfParts(new Date(now).toISOString().slice(0, 10), text);
+  return at !== undefined && at > now ? at - 86_400_000 : at;
+}
+
 /**
- * A time in ISO 8601 as a person types it, in UTC unless it names a zone, as the API reads it; undefined where it is
- * absent. @throws Refusal invalid_request
+ * A time as a person types it: `2 h` (ago), `15:16`, or ISO 8601, in UTC unless it names a zone, as the API reads it;
+ * undefined where it is absent. @throws Refusal invalid_request
  */
 export function readTime(fields: URLSearchParams, name: string): string | undefined {
   const text = fields.get(name)?.trim().toUpperCase();
   if (!text) return undefined;
   const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
   const [, day = '', time, zone] = pattern.exec(text) ?? [];
-  const at = timeOfParts(day, time, zone?.replace('UTC', 'Z'));
+  const at = readNearTime(text) ?? timeOfParts(day, time, zone?.replace('UTC', 'Z'));
   if (at !== undefined) return new Date(at).toISOString();
-  const error = { code: 'invalid_time', detail: 'must be a time such as 2026-11-22 06:14, in UTC' };
+  const error = { code: 'invalid_time', detail: 'must be a time such as 2 h, 15:16 or 2026-11-22 06:14, in UTC' };
   throw new Refusal('invalid_request', 'A time cannot be read.', [{ parameter: name, ...error }]);
 }
 

@@ -126,7 +126,7 @@ export function Field({ label, hint, pointer, type, value, ...rest }: Control) {
 
 /** A field for a time in ISO 8601, which a person can paste and read in any locale. */
 export function TimeField(field: Omit<Control, 'type'>) {
-  return <Field placeholder="2026-11-22 06:14" {...field} label={`${field.label} (UTC)`} />;
+  return <Field placeholder="2 h, 06:14 or a date" {...field} label={`${field.label} (UTC)`} />;
 }
 
 /** A choice whose text differs from its value. */

@@ -135,9 +135,14 @@ export function countText(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** `1 delivery`, `12,034 deliveries` */
-export function countOf(count: number, singular: string, plural: string): string {
-  return `${countText(count)} ${count === 1 ? singular : plural}`;
+/** `1 delivery`, `12,034 deliveries`, `1,000+ deliveries` */
+export function countOf(count: number, singular: string, plural: string, more = false): string {
+  return `${countText(count)}${more ? '+' : ''} ${count === 1 && !more ? singular : plural}`;
+}
+
+/** The share of successes in per cent, rounded down, so that 100 % means all. */
+export function rateText(succeeded: number, attempts: number): string {
+  return `${Math.floor((succeeded / attempts) * 1_000) / 10} %`;
 }
 
 /** ms for people: `85 ms`, `1.3 s`, `32 h 35 min`, `90 days` */

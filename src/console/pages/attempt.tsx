@@ -64,7 +64,12 @@ function RequestView({ attempt }: Shown) {
   const headers: Headers = [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${'*'.repeat(64)}`]];
   return (
     <section class="stack" aria-labelledby={id}>
-      <h2 id={id}>Request</h2>
+      <div class="row between">
+        <h2 id={id}>Request</h2>
+        <button type="button" data-copy={curlOf(attempt)} hidden>
+          Copy as curl
+        </button>
+      </div>
       <p class="mono">
         POST <Untrusted text={attempt.url} />
       </p>
@@ -72,6 +77,21 @@ function RequestView({ attempt }: Shown) {
       <JsonText label={`Body of attempt ${attempt.number}`} text={attempt.delivery.event.body} />
     </section>
   );
+}
+
+/**
+ * The request as a command, without the signature: with it, anyone could send the request again for five minutes. The
+ * reader's shell signs the body with the endpoint's secret anew.
+ */
+function curlOf({ url, delivery }: Shown['attempt']): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const headers = DELIVERY_HEADERS.map(([name, value]) => ` -H ${quoted(`${name}: ${value}`)}`).join('');
+  return [
+    `BODY=${quoted(delivery.event.body)}`,
+    'T=$(date -u +%Y-%m-%dT%H:%M:%SZ)',
+    `V0=$(printf '%s.%s' "$T" "$BODY" | openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" | sed 's/.*= //')`,
+    `curl -sS -i -X POST${headers} -H "${SIGNATURE_HEADER}: t=$T,v0=$V0" --data-binary "$BODY" ${quoted(url)}`,
+  ].join('\n');
 }
 
 /** A body of at least 4 KiB was cut there, perhaps within a character. */

@@ -1,34 +1,49 @@
 import type { z } from 'zod';
-import type { deliveryView } from '../../http/schemas/delivery.js';
+import { idCursor } from '../../http/paging.js';
+import { type deliveryView, presentDelivery } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
-import { timeOf } from '../../platform/ids.js';
+import { isId, timeOf } from '../../platform/ids.js';
+import { Refusal } from '../../platform/refusal.js';
+import { ATTEMPT_ERRORS } from '../../platform/vocabulary.js';
+import { listDeliveriesByResponse, responseFilterOf } from '../../reports/read-deliveries.js';
 import { ANY, List, type Listed, listQuery, Table } from '../components/lists.js';
 import { Select } from '../components/parts.js';
-import { Id, NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
-import { page, type Visit } from '../page.js';
+import { NextAttempt, Response, Status, Time, Untrusted } from '../components/values.js';
+import { isEditor, page, type Visit } from '../page.js';
 import { namesOf, readEndpoints } from './endpoints/endpoint.js';
-import { eventPath, transferHref } from './paths.js';
+import { eventPath } from './paths.js';
+import { RETRY_FORM, RetrySelected } from './retry-deliveries.js';
+import { TransferLabel, type TransferSummaries, transfersOf } from './transfer-label.js';
 
 const PATH = '/console/deliveries';
 export type Delivery = z.output<typeof deliveryView>;
 
 const STATUSES = Object.values(DeliveryStatus);
+const RESPONSES = ['2xx', '4xx', '5xx', ...ATTEMPT_ERRORS.filter((error) => error !== 'status')];
 
 /** `/console/deliveries`: the deliveries to all endpoints, newest events first. */
 export const deliveryList = page({
   path: PATH,
   scope: 'webhooks:read',
-  points: 5,
+  points: 6,
   title: 'Deliveries',
+  hasRows: true,
   navigation: 'Deliveries',
   async view(visit) {
     const { query } = visit;
     const endpoints = await readEndpoints(visit);
     const names = namesOf(endpoints);
-    const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Delivery>>('listDeliveries', {
-      query: listQuery(query),
-    });
+    const response = query.get('response') ?? '';
+    const { data, next_cursor: nextCursor } = await (response === ''
+      ? readPlain(visit)
+      : readByResponse(visit, response));
+    const transfers = await transfersOf(
+      visit,
+      data.map(({ transfer_id }) => transfer_id),
+    );
     const choices = endpoints.map(({ webhookId }) => ({ value: webhookId, text: names.get(webhookId) ?? '' }));
+    // A bar of the endpoint's page leads to a single status, such as 401.
+    const responses = response === '' || RESPONSES.includes(response) ? RESPONSES : [response, ...RESPONSES];
     return (
       <>
         <h1>Deliveries</h1>
@@ -38,9 +53,13 @@ export const deliveryList = page({
             <>
               <Select label="Endpoint" name="webhookId" value={query.get('webhookId')} choices={[ANY, ...choices]} />
               <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...STATUSES]} />
+              <Select label="Last response" name="response" value={response} choices={[ANY, ...responses]} />
             </>
           }
-          table={data.length > 0 && <DeliveryTable visit={visit} deliveries={data} names={names} />}
+          table={
+            data.length > 0 && <DeliveryTable visit={visit} deliveries={data} {...{ names, transfers }} selectable />
+          }
+          actions={isEditor(visit) && <RetrySelected />}
         >
           <p>Each change of a transfer's status creates one delivery for every enabled endpoint.</p>
           <a href="/console/endpoints">Endpoints</a>
@@ -50,19 +69,71 @@ export const deliveryList = page({
   },
 });
 
+type Page = Listed<Delivery>;
+
+function readPlain({ operations, query }: Visit): Promise<Page> {
+  return operations.read<Page>('listDeliveries', {
+    query: { ...listQuery(query), response: undefined, limit: String(PAGE) },
+  });
+}
+
+const cursors = idCursor('deliveries');
+const PAGE = 20;
+
+/** The last response is a filter of the console alone. A page looks at a thousand deliveries, and may be short. */
+async function readByResponse(visit: Visit, text: string): Promise<Page> {
+  const { query, session } = visit;
+  const { created_after: after, created_before: before } = listQuery(query);
+  const response = responseFilterOf(text);
+  const status = STATUSES.find((one) => one === query.get('status'));
+  const webhookId = query.get('webhookId')?.toLowerCase() ?? '';
+  if (response === undefined) {
+    const error = { code: 'invalid_value', detail: 'must be a status such as 4xx or 401, or an error such as timeout' };
+    throw new Refusal('invalid_request', 'The response cannot be read.', [{ parameter: 'response', ...error }]);
+  }
+  const filters = {
+    response,
+    status,
+    endpointId: isId(webhookId) ? webhookId : undefined,
+    createdAfter: after === undefined ? undefined : Date.parse(after),
+    createdBefore: before === undefined ? undefined : Date.parse(before),
+    before: cursors.read(query.get('cursor') ?? ''),
+    take: PAGE,
+  };
+  const { records, nextId } = await visit.read((db) => listDeliveriesByResponse(db, session.clientId, filters));
+  return { data: records.map(presentDelivery), next_cursor: nextId === null ? null : cursors.write(nextId) };
+}
+
 interface TableProps {
   visit: Visit;
   deliveries: readonly Delivery[];
   /** The names of their endpoints; undefined: they are all of one. */
   names?: ReadonlyMap<string, string>;
+  transfers: TransferSummaries;
+  /** Whether an editor may select rows, to retry them. */
+  selectable?: true;
 }
 
-export function DeliveryTable({ visit, deliveries, names }: TableProps) {
+export function DeliveryTable({ visit, deliveries, names, transfers, selectable }: TableProps) {
   return (
     <Table<Delivery>
+      id="rows"
       rows={deliveries}
       row={({ id, status }) => ({ id: `delivery-${id}`, 'data-announce': `${status} delivery` })}
       href={({ id, event_id }) => eventPath(event_id, id)}
+      select={
+        selectable && isEditor(visit)
+          ? ({ id }) => (
+              <input
+                type="checkbox"
+                form={RETRY_FORM}
+                name="delivery"
+                value={id}
+                aria-label={`Select delivery …${id.slice(-8)}`}
+              />
+            )
+          : undefined
+      }
       classes={{ Transfer: 'wide-only' }}
       columns={{
         Event: ({ transfer_status }) => transfer_status,
@@ -82,7 +153,7 @@ export function DeliveryTable({ visit, deliveries, names }: TableProps) {
               <span class="muted">attempt {last_attempt.number}</span>
             </span>
           ),
-        Transfer: ({ transfer_id }) => <Id id={transfer_id} href={transferHref(visit, transfer_id)} />,
+        Transfer: ({ transfer_id }) => <TransferLabel visit={visit} id={transfer_id} of={transfers} />,
         // The list has the order of its events: a recovery may have made the delivery long after.
         'Event created': ({ id }) => <Time at={new Date(timeOf(id))} />,
       }}

@@ -1,5 +1,6 @@
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
 import type { TimelineDelivery } from '../../reports/read-events.js';
+import { LadderPlot } from '../components/ladder-plot.js';
 import { PostButton } from '../components/parts.js';
 import { durationText, NextAttempt, Response, Status, Time, Untrusted, utcText } from '../components/values.js';
 import { isEditor, type Visit } from '../page.js';
@@ -16,7 +17,7 @@ interface CardProps {
 
 /** A delivery: what happens next, the button that sends it now, and its ladder. */
 export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
-  const { id, eventId, endpoint, status, nextAttemptAt, finishedAt, attempts, attemptCount } = delivery;
+  const { id, eventId, endpoint, status, reason, nextAttemptAt, finishedAt, attempts, attemptCount } = delivery;
   const next = whatHappensNext(delivery, new Date());
   const last = attempts.at(-1);
   const latest = last ? `${outcomeText(last)}.` : '';
@@ -39,6 +40,11 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
         >
           <strong>{next}</strong> {latest} {finishedAt && <Time at={finishedAt} ago />}
         </p>
+        {isEditor(visit) && reason === 'endpoint_gone' && !endpoint.enabled && endpoint.deletedAt === null && (
+          <PostButton action={`${endpointPath(endpoint.id)}/enable`} class="primary">
+            Enable and recover
+          </PostButton>
+        )}
         {/* Absent where the API always rejects it. */}
         {isEditor(visit) && endpoint.enabled && endpoint.deletedAt === null && (
           <PostButton
@@ -62,6 +68,7 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
             The latest {attempts.length} of {attemptCount} attempts:
           </p>
         )}
+        {attempts.length > 0 && <LadderPlot {...{ attempts, status }} planned={plannedAttempts(delivery)} />}
         <TimeLine delivery={delivery} />
       </div>
     </details>

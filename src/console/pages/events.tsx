@@ -12,6 +12,7 @@ import { form, page, seeOther, type Visit } from '../page.js';
 import { DeliveryCard } from './delivery.js';
 import { namesOf } from './endpoints/endpoint.js';
 import { eventPath, transferHref } from './paths.js';
+import { TransferLabel, type TransferSummaries, transfersOf } from './transfer-label.js';
 
 export type Event = z.output<typeof eventView>;
 
@@ -25,15 +26,21 @@ export const eventList = page({
   scope: 'webhooks:read',
   points: 3,
   title: 'Events',
+  hasRows: true,
   navigation: 'Events',
   async view(visit) {
     const { query } = visit;
     const id = query.get('transfer_id')?.trim().toLowerCase() || undefined;
-    const found = id && isId(id) && (await visit.read((db) => findEventOf(db, visit.session.clientId, id)));
+    if (id && !isId(id)) return seeOther(`/console/search?${new URLSearchParams({ q: id })}`);
+    const found = id && (await visit.read((db) => findEventOf(db, visit.session.clientId, id)));
     if (found) return seeOther(eventPath(found.eventId, found.deliveryId));
     const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Event>>('listEvents', {
       query: { ...listQuery(query), transfer_id: id },
     });
+    const transfers = await transfersOf(
+      visit,
+      data.map((event) => event.data.id),
+    );
     return (
       <>
         <h1>Events</h1>
@@ -55,7 +62,7 @@ export const eventList = page({
               />
             </>
           }
-          table={data.length > 0 && <EventTable visit={visit} events={data} />}
+          table={data.length > 0 && <EventTable of={{ visit, transfers }} events={data} />}
         >
           <p>Every change of a transfer's status creates one event, which is delivered to each enabled endpoint.</p>
           <a href="/console/transfers">Transfers</a>
@@ -65,10 +72,17 @@ export const eventList = page({
   },
 });
 
-/** Events as a table, on this page and on that of their transfer. @param visit if the table names their transfers */
-export function EventTable({ visit, events }: { visit?: Visit; events: readonly Event[] }) {
+interface EventTableProps {
+  /** Names their transfers; undefined: they are all of one. */
+  of?: { visit: Visit; transfers: TransferSummaries };
+  events: readonly Event[];
+}
+
+/** Events as a table, on this page and on that of their transfer. */
+export function EventTable({ of, events }: EventTableProps) {
   return (
     <Table<Event>
+      id="rows"
       rows={events}
       row={({ id }) => ({ id: `event-${id}` })}
       href={({ id }) => eventPath(id)}
@@ -77,7 +91,7 @@ export function EventTable({ visit, events }: { visit?: Visit; events: readonly 
         Event: (event) => eventSubject(event.type, JSON.stringify(event)),
         Deliveries: ({ deliveries }) => <Delivered counts={deliveries} />,
         Id: ({ id }) => <Id id={id} />,
-        ...(visit && { Transfer: ({ data }) => <Id id={data.id} href={transferHref(visit, data.id)} /> }),
+        ...(of && { Transfer: ({ data }) => <TransferLabel visit={of.visit} id={data.id} of={of.transfers} /> }),
         Created: ({ created_at }) => <Time at={created_at} />,
       }}
     />
@@ -124,6 +138,10 @@ export const eventPage = page({
     const shown = deliveries.slice(0, DELIVERIES_A_PAGE);
     const last = deliveries.length > DELIVERIES_A_PAGE ? shown.at(-1) : undefined;
     const nextCursor = last ? cursors.after(last) : null;
+    // What failed needs a person, and what is delivered needs nobody.
+    const inTurn = ['failed', 'pending', 'cancelled', 'succeeded'].flatMap((status) =>
+      shown.filter((delivery) => delivery.status === status),
+    );
     const count = (status: DeliveryStatus) => shown.filter((delivery) => delivery.status === status).length;
     const names = namesOf(shown.map(({ endpoint }) => ({ ...endpoint, webhookId: endpoint.id })));
     return (
@@ -158,7 +176,7 @@ export const eventPage = page({
               To send it, enable or register an <a href="/console/endpoints">endpoint</a>, then recover what it missed.
             </p>
           )}
-          {shown.map((delivery) => (
+          {inTurn.map((delivery) => (
             <DeliveryCard
               key={delivery.id}
               visit={visit}

@@ -9,7 +9,10 @@ import { recoveryPages } from './endpoints/recoveries.js';
 import { statementPages } from './endpoints/statement.js';
 import { eventList, eventPage, retryForm } from './events.js';
 import { notificationsPage } from './notifications.js';
+import { operatorPage } from './operator.js';
 import { overview } from './overview.js';
+import { retriedPage, retrySelectedForm } from './retry-deliveries.js';
+import { searchPage } from './search.js';
 import { settingsPages } from './settings.js';
 import { transferPages } from './transfers.js';
 
@@ -19,10 +22,11 @@ import { transferPages } from './transfers.js';
  */
 export const declared: readonly (Page | Form)[] = [
   overview,
-  ...[eventList, eventPage, retryForm, deliveryList, attemptPage, explainForm],
+  ...[eventList, eventPage, retryForm, deliveryList, retriedPage, retrySelectedForm, attemptPage, explainForm],
   ...[endpointList, ...registerPages, ...endpointPages, ...editPages, ...statementPages, ...recoveryPages],
   ...[...checkPages, ...newSecretPages, ...endPages],
   ...transferPages,
   notificationsPage,
   ...settingsPages,
+  ...[searchPage, operatorPage],
 ];

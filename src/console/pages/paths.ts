@@ -1,3 +1,4 @@
+import { timeValue } from '../components/parts.js';
 import type { Visit } from '../page.js';
 
 // The paths of pages that other pages link to.
@@ -14,6 +15,14 @@ export function eventPath(eventId: string, deliveryId?: string | null): `/consol
 
 export const attemptPath = (deliveryId: string, number: number | string) =>
   `/console/deliveries/${deliveryId}/attempts/${number}` as const;
+
+/** The deliveries of the events of a time, such as a step of a plot, at all endpoints or one. */
+export const deliveriesOf =
+  (webhookId?: string) =>
+  ({ start, end }: { start: Date; end: Date }) => {
+    const range = { created_after: timeValue(start), created_before: timeValue(end) };
+    return `/console/deliveries?${new URLSearchParams({ ...(webhookId && { webhookId }), ...range })}`;
+  };
 
 /** The page of a transfer; undefined where the session may not read transfers. */
 export function transferHref({ session }: Pick<Visit, 'session'>, id: string): string | undefined {

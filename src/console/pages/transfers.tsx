@@ -19,6 +19,7 @@ const transferList = page({
   scope: 'transfers:read',
   points: 3,
   title: 'Transfers',
+  hasRows: true,
   navigation: 'Transfers',
   async view(visit) {
     const { query } = visit;
@@ -39,6 +40,7 @@ const transferList = page({
           table={
             data.length > 0 && (
               <Table
+                id="rows"
                 rows={data}
                 row={({ id, status }) => ({ id: `transfer-${id}`, 'data-announce': `${status} transfer` })}
                 href={({ id }) => `${PATH}/${id}`}

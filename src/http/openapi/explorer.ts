@@ -34,6 +34,10 @@ export function explorerScript(document: OpenApiDocument, { environment }: Descr
     tryItOutEnabled: isSandbox,
   };
   return `const none = () => () => null;
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const showTheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', showTheme);
+showTheme();
 addEventListener('DOMContentLoaded', () => {
   if (!globalThis.SwaggerUIBundle) return location.replace('docs/guide');
   const ui = SwaggerUIBundle({

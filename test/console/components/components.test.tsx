@@ -59,6 +59,21 @@ it.each([
   else expect(read()).toBe(time);
 });
 
+it.each([
+  ['2 h', '2026-11-22T04:14:00.000Z'],
+  ['90min', '2026-11-22T04:44:00.000Z'],
+  ['7 days', '2026-11-15T06:14:00.000Z'],
+  ['06:10', '2026-11-22T06:10:00.000Z'],
+  ['15:16', '2026-11-21T15:16:00.000Z'],
+])('reads %s as a time shortly before now', (text, time) => {
+  jest.useFakeTimers({ now: new Date('2026-11-22T06:14:00Z') });
+  try {
+    expect(readTime(new URLSearchParams({ since: text }), 'since')).toBe(time);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 it('fills a field with a time in UTC', () => {
   expect(timeValue(new Date('2026-11-22T06:14:03.999Z'))).toBe('2026-11-22 06:14:03');
 });

@@ -13,7 +13,7 @@ afterAll(() => void jest.useRealTimers());
 /** The request of an editor, or of a viewer. */
 function visit(editor: boolean, environment: string) {
   const scopes = new Set(editor ? ['transfers:write', 'webhooks:write'] : []);
-  return { session: { scopes }, config: { environment } } as unknown as Visit;
+  return { session: { scopes }, config: { environment }, query: new URLSearchParams() } as unknown as Visit;
 }
 
 const textOf = (html: string) =>
@@ -31,14 +31,23 @@ function overview(
   environment = 'sandbox',
 ): string {
   const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
-  return render(<Overview visit={visit(editor, environment)} endpoints={endpoints} health={all} recent={recent} />);
+  return render(
+    <Overview
+      visit={visit(editor, environment)}
+      endpoints={endpoints}
+      health={all}
+      recent={recent}
+      transfers={new Map()}
+      steps={[]}
+    />,
+  );
 }
 
 describe('the overview', () => {
   it('shows the health of an endpoint that works, in one row', () => {
     const text = textOf(overview());
     expect(text).toContain('Endpoints that need your attention: 0 of 1');
-    expect(text).toContain('Endpoint State Success rate p95 Pending Last success');
+    expect(text).toContain('Endpoint State 24 hours Success rate p95 Pending Last success');
     expect(text).toMatch(/enabled 100 % of 24 1\.3 s 0 2 min ago/);
   });
 

@@ -1,11 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import type { EndpointHealth } from '../../../endpoints/health.js';
+import { readAttemptSeries, readEndpointMarks } from '../../../reports/attempt-series.js';
 import { Empty, type Listed, Table } from '../../components/lists.js';
 import { Card, Facts, Live, PageHead } from '../../components/parts.js';
-import { countText, durationText, Id, Time, Untrusted } from '../../components/values.js';
+import { AttemptPlot, periodOf } from '../../components/plot.js';
+import { CauseBars, Sparkline } from '../../components/small-plots.js';
+import { countText, durationText, Id, rateText, Time, Untrusted } from '../../components/values.js';
 import { isEditor, mayMove, page, seeOther } from '../../page.js';
 import { type Delivery, DeliveryTable } from '../deliveries.js';
-import { endpointPath, MOVING_TRANSFER, REGISTER } from '../paths.js';
+import { deliveriesOf, endpointPath, MOVING_TRANSFER, REGISTER } from '../paths.js';
+import { transfersOf } from '../transfer-label.js';
 import {
   changeEndpoint,
   type Endpoint,
@@ -24,6 +28,7 @@ export const endpointList = page({
   scope: 'webhooks:read',
   points: 3,
   title: 'Endpoints',
+  hasRows: true,
   navigation: 'Endpoints',
   async view(visit) {
     const [endpoints, health] = await Promise.all([readEndpoints(visit), healthOf(visit)]);
@@ -37,7 +42,7 @@ export const endpointList = page({
           </Empty>
         ) : (
           <Live id="endpoints" path="/console/endpoints">
-            <EndpointTable endpoints={endpoints} health={health} />
+            <EndpointTable endpoints={endpoints} health={health} id="rows" />
           </Live>
         )}
         <p class="hint">
@@ -54,17 +59,25 @@ interface Row {
 
 /** The columns of the last 24 h of an endpoint. */
 const HEALTH: Readonly<Record<string, (row: Row) => ComponentChildren>> = {
+  '24 hours': ({ own }) => own && <Sparkline hours={own.hours} />,
   'Success rate': ({ own }) => own && <SuccessRate {...own} />,
   p95: ({ own }) => (own?.answerTime ? durationText(own.answerTime.p95) : '–'),
   Pending: ({ own }) => own && <Pending pending={own.pending} />,
   'Last success': ({ own }) => <LastSuccess health={own} />,
 };
 
+interface EndpointTableProps {
+  endpoints: readonly Endpoint[];
+  health: HealthByEndpoint;
+  id?: string;
+}
+
 /** Endpoints with their last 24 h, on the list and on the overview. */
-export function EndpointTable({ endpoints, health }: { endpoints: readonly Endpoint[]; health: HealthByEndpoint }) {
+export function EndpointTable({ endpoints, health, id = 'endpoint-rows' }: EndpointTableProps) {
   const names = namesOf(endpoints);
   return (
     <Table
+      id={id}
       rows={endpoints.map((endpoint) => ({ endpoint, own: health.get(endpoint.webhookId) }))}
       href={({ endpoint }) => endpointPath(endpoint.webhookId)}
       columns={{
@@ -91,38 +104,46 @@ export function EndpointTable({ endpoints, health }: { endpoints: readonly Endpo
 const LATEST = '10';
 
 const healthPage = endpointPage('', {
-  points: 5,
+  points: 7,
   async view({ visit, endpoint, health, path }) {
     const { webhookId } = visit.params;
+    const period = periodOf(visit.query);
+    const [{ steps, causes }, marks] = await visit.read(async (db) => [
+      await readAttemptSeries(db, endpoint.webhookId, period),
+      await readEndpointMarks(db, endpoint.webhookId, period),
+    ]);
     const { data: deliveries } = await visit.operations.read<Listed<Delivery>>('listDeliveries', {
       query: { webhookId, limit: LATEST },
     });
+    const transfers = await transfersOf(
+      visit,
+      deliveries.map(({ transfer_id }) => transfer_id),
+    );
     const { created_at, updated_at, max_concurrency } = endpoint;
+    const range = { webhookId, created_after: period };
     return (
-      <Live id="endpoint" class="stack" path={path}>
+      <Live id="endpoint" class="stack" path={path} query={visit.query}>
         <Trouble endpoint={endpoint} health={health} editor={isEditor(visit)} />
         <section class="stack" aria-label="Health">
           <h2>Last 24 hours</h2>
           <Table rows={[{ own: health }]} columns={HEALTH} />
-          <details>
-            <summary>Attempts of each hour</summary>
-            <Table
-              rows={health?.hours.toReversed() ?? []}
-              columns={{
-                Hour: ({ start }) => <Time at={start} />,
-                Succeeded: ({ succeeded }) => countText(succeeded),
-                Failed: ({ failed }) => countText(failed),
-              }}
-            />
-          </details>
         </section>
+        <AttemptPlot {...{ path, period, steps, marks }} hrefOf={deliveriesOf(webhookId)} />
+        {Object.keys(causes).length > 0 && (
+          <Card title="Failed attempts by cause">
+            <CauseBars
+              causes={causes}
+              hrefOf={(response) => `/console/deliveries?${new URLSearchParams({ ...range, response })}`}
+            />
+          </Card>
+        )}
         <section class="stack" aria-label="Latest deliveries">
           <div class="row between">
             <h2>Latest deliveries</h2>
             {deliveries.length > 0 && <a href={`/console/deliveries?webhookId=${webhookId}`}>All deliveries</a>}
           </div>
           {deliveries.length > 0 ? (
-            <DeliveryTable visit={visit} deliveries={deliveries} />
+            <DeliveryTable visit={visit} deliveries={deliveries} transfers={transfers} />
           ) : (
             <Empty title="No deliveries yet">
               <p>The next change of a transfer's status is delivered here.</p>
@@ -169,9 +190,4 @@ function SuccessRate({ succeeded, failed }: Pick<EndpointHealth, 'succeeded' | '
       <span class="muted">of {countText(attempts)}</span>
     </span>
   );
-}
-
-/** The share of successes in per cent, rounded down, so that 100 % means all. */
-export function rateText(succeeded: number, attempts: number): string {
-  return `${Math.floor((succeeded / attempts) * 1_000) / 10} %`;
 }

@@ -7,6 +7,7 @@ import { endpointPath } from '../paths.js';
 import { SecretField } from './edit.js';
 import { type Endpoint, endpointForm, endpointPage, healthOf, readEndpoint, readEndpoints } from './endpoint.js';
 import { EndpointTable } from './health.js';
+import { SendPending } from './state.js';
 
 /**
  * The switch to a new secret (spec §5, Secret rotation). The endpoints are its only state: the newest of those with the
@@ -42,7 +43,7 @@ const newSecretPage = endpointPage('new-secret', {
           </p>
           <EndpointTable endpoints={[endpoint, second]} health={health} />
           {alone ? (
-            <StillPending alone={alone} second={second} />
+            <StillPending alone={alone} first={endpoint} second={second} />
           ) : (
             <>
               <p class={`banner ${receives ? 'good' : 'warn'}`}>
@@ -71,16 +72,18 @@ function successorOf(first: Endpoint, endpoints: readonly Endpoint[]): Endpoint 
 }
 
 /** Why the first endpoint cannot be deleted yet, and what to do instead of waiting. */
-function StillPending({ alone, second: { webhookId } }: { alone: PendingAlone; second: Endpoint }) {
+function StillPending({ alone, first, second }: { alone: PendingAlone; first: Endpoint; second: Endpoint }) {
   const recovery = new URLSearchParams({ since: timeValue(alone.since) });
   return (
     <section class="banner warn" aria-label="Pending deliveries">
       <h2>{pendingAloneText(alone)}</h2>
       <p>
-        Deleting the first endpoint would cancel them. Wait until there are none: this page then shows the button. Or{' '}
-        <a href={`${endpointPath(webhookId)}/statement?${recovery}`}>recover them at the second endpoint</a>: it then
-        receives every event since <Time at={alone.since} /> that it has no delivery of.
+        Deleting the first endpoint would cancel them. Send them now, or wait until there are none: this page then shows
+        the button. Or{' '}
+        <a href={`${endpointPath(second.webhookId)}/statement?${recovery}`}>recover them at the second endpoint</a>: it
+        then receives every event since <Time at={alone.since} /> that it has no delivery of.
       </p>
+      {first.enabled && <SendPending webhookId={first.webhookId} since={alone.since} />}
     </section>
   );
 }

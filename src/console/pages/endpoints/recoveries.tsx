@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { sizeOf } from '../../../delivery/recoveries.js';
 import type { recoveryView } from '../../../http/schemas/recovery.js';
 import { Empty, type Listed, Pager, Table } from '../../components/lists.js';
 import { Live, PostButton } from '../../components/parts.js';
@@ -25,7 +26,7 @@ const recoveriesPage = endpointPage('recoveries', {
         {data.length === 0 ? (
           <Empty title="No recoveries yet">
             <p>
-              A recovery sends again what failed, was cancelled or is missing.{' '}
+              A recovery sends again what failed, was cancelled, waits or is missing.{' '}
               <a href={`${path}/statement`}>Count what this endpoint missed</a>
             </p>
           </Empty>
@@ -36,7 +37,7 @@ const recoveriesPage = endpointPage('recoveries', {
             columns={{
               Started: ({ created_at }) => <Time at={created_at} />,
               Status: ({ status }) => <span class={`badge ${TONES[status]}`}>{status}</span>,
-              Queued: ({ started, count, missing }) => `${countText(started)} of ${countText(count + missing)}`,
+              Queued: ({ started, ...size }) => `${countText(started)} of ${countText(sizeOf(size))}`,
               'Events from': ({ since }) => <Time at={since} />,
               'Events until': ({ until }) => <Time at={until} />,
               Ended: ({ id, finished_at }) =>

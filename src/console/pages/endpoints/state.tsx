@@ -1,8 +1,9 @@
+import type { ComponentChildren } from 'preact';
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
-import { PostButton } from '../../components/parts.js';
-import { countText, NextAttempt, RelativeTime, Untrusted } from '../../components/values.js';
+import { PostButton, timeValue } from '../../components/parts.js';
+import { countOf, countText, NextAttempt, RelativeTime, Untrusted } from '../../components/values.js';
 import { outcomeText } from '../delivery-texts.js';
 import { endpointPath } from '../paths.js';
 
@@ -39,6 +40,19 @@ const DISABLED: Readonly<Record<NonNullable<Endpoint['disabled_reason']>, string
   failing: 'Disabled: nothing succeeded for days',
 };
 
+/** Why an endpoint is in trouble, in a line. */
+export function troubleText({ enabled, disabled_reason }: Endpoint, health: Health): ComponentChildren {
+  if (!enabled) return DISABLED[disabled_reason ?? 'owner'];
+  if (!health?.lastFailure) return 'Failing';
+  const { lastFailure, failingSince, pending } = health;
+  return (
+    <>
+      {outcomeText(lastFailure)}, since <RelativeTime at={failingSince ?? lastFailure.at} />,{' '}
+      {countOf(pending.count, 'delivery', 'deliveries', pending.more)} pending
+    </>
+  );
+}
+
 /**
  * Why an endpoint receives nothing, or fails, and what to do. Null for an endpoint that works.
  * @param name leads to its page, where a page shows several endpoints
@@ -60,7 +74,7 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
     </h2>
   );
   if (state === 'failing' && health?.lastFailure) {
-    const { lastFailure, failingSince, pending } = health;
+    const { lastFailure, failingSince, pending, ended } = health;
     return (
       <div class="banner warn">
         {head(outcomeText(lastFailure))}
@@ -71,8 +85,15 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
         </p>
         <p class="row">
           <a href={`/console/deliveries?webhookId=${endpoint.webhookId}`}>See its deliveries</a>
-          {editor && <a href={`${path}/statement`}>Recover what failed</a>}
+          {editor && ended.count > 0 && (
+            <a href={`${path}/statement`}>
+              Recover {countOf(ended.count, 'failed delivery', 'failed deliveries', ended.more)}
+            </a>
+          )}
         </p>
+        {editor && health.pendingSince && pending.nextAttemptAt && pending.nextAttemptAt > new Date() && (
+          <SendPending webhookId={endpoint.webhookId} since={health.pendingSince} />
+        )}
       </div>
     );
   }
@@ -89,6 +110,19 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
         <PostButton action={`${path}/enable`}>Enable and count what it missed</PostButton>
       )}
     </div>
+  );
+}
+
+/** Starts a recovery that sends what waits for its next attempt. @param since of the oldest such event */
+export function SendPending({ webhookId, since }: { webhookId: string; since: Date }) {
+  return (
+    <PostButton
+      action={`${endpointPath(webhookId)}/recover`}
+      fields={{ since: timeValue(since), include_pending: 'on' }}
+      note={<span class="muted">What failed since then is sent again too.</span>}
+    >
+      Send everything pending now
+    </PostButton>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
+import type { recovered } from '../../../http/schemas/recovery.js';
 import type { statementView } from '../../../http/schemas/statement.js';
 import { readTime } from '../../components/lists.js';
 import { Facts, Submit, TimeField, timeValue } from '../../components/parts.js';
@@ -10,6 +11,7 @@ import { type Endpoint, endpointForm, endpointPage } from './endpoint.js';
 import { Trouble } from './state.js';
 
 type Statement = z.output<typeof statementView>;
+type Recovered = z.output<typeof recovered>;
 
 /**
  * The statement of a time range, which proves what arrived, and the recovery of what did not. An endpoint in trouble
@@ -33,6 +35,8 @@ const statementPage = endpointPage('statement', {
     // nothing about one.
     const repeats = refused?.refusal.errors.length === 0 && refused.fields.has('recover');
     const lost = statement ? lostOf(statement) : 0;
+    const pending = statement?.pending ?? 0;
+    const chosen = (name: string) => !refused || refused.fields.has(name);
     return (
       <>
         {!endpoint.enabled && <Trouble endpoint={endpoint} health={health} editor={editor} />}
@@ -45,22 +49,25 @@ const statementPage = endpointPage('statement', {
           <button type="submit">Create the statement</button>
         </form>
         {statement && <StatementView statement={statement} />}
-        {endpoint.enabled && editor && (repeats || lost > 0) && (
+        {endpoint.enabled && editor && (repeats || lost + pending > 0) && (
           <form class="card stack" method="post" action={`${path}/recover`} aria-label="Recover">
             <input type="hidden" name="recover" />
             <input type="hidden" name="since" value={fields.get('since') ?? ''} />
             <input type="hidden" name="until" value={fields.get('until') ?? ''} />
             <label class="check">
-              <input
-                type="checkbox"
-                name="include_missing"
-                checked={!refused || refused.fields.has('include_missing')}
-              />
+              <input type="checkbox" name="include_missing" checked={chosen('include_missing')} />
               <span>
                 Include missing events: those created while this endpoint was disabled, or before it was registered
               </span>
             </label>
-            <Submit>{lost > 0 ? `Recover ${countOf(lost, 'event', 'events')}` : 'Recover'}</Submit>
+            <label class="check">
+              <input type="checkbox" name="include_pending" checked={chosen('include_pending')} />
+              <span>
+                Include pending deliveries that wait for their next attempt
+                {pending > 0 && `: at most ${countText(pending)}`}
+              </span>
+            </label>
+            <Submit>{recoverText(lost, pending)}</Submit>
             <p class="hint">
               Each delivery starts again with all its attempts, at 20 a second, behind new events. Your receiver
               recognises an event that it already has by its id.
@@ -71,6 +78,11 @@ const statementPage = endpointPage('statement', {
     );
   },
 });
+
+function recoverText(lost: number, pending: number): string {
+  if (lost > 0) return `Recover ${countOf(lost, 'event', 'events')}`;
+  return pending > 0 ? 'Send everything pending now' : 'Recover';
+}
 
 /** What happened to the events of a time range at one endpoint: a sentence first, then numbers. */
 function StatementView({ statement }: { statement: Statement }) {
@@ -118,9 +130,15 @@ function StatementView({ statement }: { statement: Statement }) {
 const lostOf = ({ failed, cancelled, missing }: Statement) => failed + cancelled + missing;
 
 const recover = endpointForm('recover', statementPage, async ({ operations, params }, fields) => {
-  const body = { ...windowOf(fields), include_missing: fields.has('include_missing') };
-  const { id } = await operations.change<{ id: string | null }>('recoverWebhookEndpoint', { params, body });
-  const notice = id === null ? 'There is nothing to recover in this time range.' : 'The recovery has started.';
+  const included = { include_missing: fields.has('include_missing'), include_pending: fields.has('include_pending') };
+  const body = { ...windowOf(fields), ...included };
+  const { id, count, missing, pending } = await operations.change<Recovered>('recoverWebhookEndpoint', {
+    params,
+    body,
+  });
+  const number = countOf(count + missing + pending, 'delivery', 'deliveries');
+  const notice =
+    id === null ? 'There is nothing to recover in this time range.' : `The recovery has started: ${number}.`;
   return seeOther(`${endpointPath(params.webhookId)}/recoveries`, notice);
 });
 
@@ -132,18 +150,19 @@ export const statementPages = [statementPage, recover];
 const LONGEST = 31 * 86_400_000 - 60_000;
 
 /**
- * The start of the range in which an endpoint may have missed events: its last success, or its registration. Earlier
- * events arrived, or failed for reasons of their own.
+ * The start of the range in which an endpoint may have missed events: its last success or its oldest pending event, or
+ * its registration. Earlier events arrived, or failed for reasons of their own.
  * @param retention ms; earlier events are removed
  * @returns the value of a field, in UTC
  */
 export function missedSince(
   { created_at }: Endpoint,
-  health: Pick<EndpointHealth, 'lastSuccessAt'> | undefined,
+  health: Pick<EndpointHealth, 'lastSuccessAt' | 'pendingSince'> | undefined,
   retention: number,
   now = Date.now(),
 ): string {
-  const since = health?.lastSuccessAt?.getTime() ?? Date.parse(created_at);
+  const success = health?.lastSuccessAt?.getTime() ?? Date.parse(created_at);
+  const since = Math.min(success, health?.pendingSince?.getTime() ?? success);
   return timeValue(new Date(Math.max(since, now - Math.min(LONGEST, retention - 60_000))));
 }
 

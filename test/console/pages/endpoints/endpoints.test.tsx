@@ -1,6 +1,6 @@
 import { render } from 'preact-render-to-string';
+import { rateText } from '../../../../src/console/components/values.js';
 import { type Check, CheckReport } from '../../../../src/console/pages/endpoints/check.js';
-import { rateText } from '../../../../src/console/pages/endpoints/health.js';
 import { missedSince } from '../../../../src/console/pages/endpoints/statement.js';
 import { endpoint, health } from './make.js';
 
