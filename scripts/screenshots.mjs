@@ -1,5 +1,6 @@
-// `npm run screenshots`: starts the service on free ports, makes events with a receiver that accepts them and one that
-// fails, and takes the pictures of docs/images in the browser. CHROMIUM names another browser than Debian's.
+// The last part of `npm run screenshots`: starts the service on free ports, makes events with a receiver that accepts
+// them and one that fails, and takes the picture of a workflow in the browser. The pictures of the console come from
+// test/console/browser/plots. CHROMIUM names another browser than Debian's.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -27,7 +28,6 @@ try {
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
   });
   stops.push(() => browser.close());
-  await pictureConsole(await browser.newPage({ viewport: { width: 1280, height: 900 } }), sandbox, event);
   await pictureWorkflow(await browser.newPage({ viewport: { width: 1440, height: 840 } }), sandbox, event);
 } finally {
   for (const stop of stops.reverse()) await stop();
@@ -71,20 +71,6 @@ async function makeEvent(client) {
   // Workers write their counts of attempts every 2 s.
   await sleep(5000);
   return data[0];
-}
-
-async function pictureConsole(page, { base_url, client_id, client_secret }, { id }) {
-  await page.goto(`${base_url}/console/sign-in`);
-  await page.getByLabel('Client id').fill(client_id);
-  await page.getByLabel('Client secret').fill(client_secret);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => !url.pathname.startsWith('/console/sign-in'));
-  await page.goto(`${base_url}/console`);
-  await page.screenshot({ path: image('console-overview') });
-  await page.goto(`${base_url}/console/transfers`);
-  await page.screenshot({ path: image('console-transfers') });
-  await page.goto(`${base_url}/console/events/${id}`);
-  await page.screenshot({ path: image('console-event') });
 }
 
 async function pictureWorkflow(page, { temporal_ui_url, temporal_namespace }, { id }) {

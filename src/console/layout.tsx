@@ -126,7 +126,7 @@ function Layout(props: LayoutProps): VNode {
             {session?.scopes.has('webhooks:read') && <Bell unseen={unseen} />}
             {session && (
               <form class="row" method="post" action="/console/sign-out">
-                <span class="muted role">{session.role}</span>
+                <span class="muted role">{isOperator(session) ? 'operator' : session.role}</span>
                 <button type="submit">Sign out</button>
               </form>
             )}

@@ -52,7 +52,7 @@ export const operatorPage = page({
             })}
             columns={{
               Client: ({ name }) => <Untrusted text={name} />,
-              'Success rate, 24 h': ({ succeeded, failed }) =>
+              'Success, 24 h': ({ succeeded, failed }) =>
                 succeeded + failed === 0
                   ? '–'
                   : `${rateText(succeeded, succeeded + failed)} of ${countText(succeeded + failed)}`,

@@ -2,14 +2,20 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { accessibilityViolations, describeInBrowser, overflows, signIn, type Visitor } from '../../support/browser.js';
 import { makePast } from '../../support/console-past.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
+import { makeEvent } from '../../support/events.js';
+import { makeEndpoint } from '../../support/factories.js';
 
 /** With PICTURES, the pictures of `docs/images` are written there. */
 const PICTURES = process.env.PICTURES;
+const PICTURED = /^((overview|endpoint|event)-(full|empty)|deliveries|operator)$/;
 
 describeInBrowser('plots, in a browser', () => {
   let service: ConsoleService;
   let full: Visitor;
   let empty: Visitor;
+  let operator: Visitor;
+  let unsent: string;
+  let untried: string;
   let past: Awaited<ReturnType<typeof makePast>>;
 
   beforeAll(async () => {
@@ -20,10 +26,11 @@ describeInBrowser('plots, in a browser', () => {
     await signIn(full, client.credentials);
     empty = await service.visitor();
     await signIn(empty, newcomer.credentials);
-    const { status } = await newcomer.call('POST', '/webhook-endpoints', {
-      ...{ url: 'https://hooks.example.com/new', description: 'New', secret: 'a-secret-of-the-newcomer' },
-    });
-    expect(status).toBe(201);
+    const clientId = newcomer.credentials.client_id;
+    untried = (await makeEndpoint(service.database, clientId, { url: 'https://hooks.example.com/new' })).id;
+    unsent = await makeEvent(service.database, clientId, Date.now());
+    operator = await service.visitor();
+    await signIn(operator, (await service.client({ name: 'Operator', scopes: ['operator'] })).credentials);
   }, 120_000);
   afterAll(() => service?.close());
 
@@ -38,6 +45,9 @@ describeInBrowser('plots, in a browser', () => {
     ['transfer', full, `/console/transfers/${past.made[1]?.transferId}`],
     ['search', full, '/console/search?q=nothing'],
     ['overview-empty', empty, '/console'],
+    ['endpoint-empty', empty, `/console/endpoints/${untried}`],
+    ['event-empty', empty, `/console/events/${unsent}`],
+    ['operator', operator, '/console/operator?period=7d'],
   ];
 
   test('each page fits every width in both themes, is accessible, and has no inline style or script', async () => {
@@ -49,7 +59,7 @@ describeInBrowser('plots, in a browser', () => {
         expect([name, width, await overflows(page)]).toEqual([name, width, false]);
       }
     }
-    expect([full.complaints, empty.complaints]).toEqual([[], []]);
+    expect([full, empty, operator].map(({ complaints }) => complaints)).toEqual([[], [], []]);
   }, 120_000);
 
   test('a step of a plot shows its figures on focus, and opens the deliveries of its time', async () => {
@@ -81,7 +91,7 @@ describeInBrowser('plots, in a browser', () => {
   (PICTURES ? test : test.skip)(
     'takes its pictures',
     async () => {
-      for (const [name, { page }, path] of pages()) {
+      for (const [name, { page }, path] of pages().filter(([one]) => PICTURED.test(one))) {
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
           for (const width of [390, 1280]) {
