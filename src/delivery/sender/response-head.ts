@@ -1,5 +1,3 @@
-import { KEPT_HEADERS } from './headers.js';
-
 /**
  * The head of a response, which the service judges by its first line alone (contract, Delivery on the wire). Texts are
  * the bytes in Latin-1.
@@ -36,9 +34,6 @@ export function lengthOfHead(text: string): number | undefined {
 /** A field of RFC 9110, section 5. Its value may have blanks around it. */
 const FIELD = /^([!#$%&'*+.^_`|~0-9a-z-]+):([\t -~\x80-\xff]*)$/i;
 
-/** Control characters, but for those at the end of a line. */
-const CONTROL = /[^\t\n\r -~\x80-\xff]|\r(?!\n)/g;
-
 /** What makes a line no field. The first that matches names it. */
 const LINE_FAULTS: readonly [name: string, pattern: RegExp][] = [
   ['a folded line', /^[\t ]/],
@@ -68,6 +63,9 @@ export function faultsOf(text: string): string[] {
   return [...found, ...new Set(badLines.flatMap((line) => faultOfLine(line) ?? []))];
 }
 
+/** Whether an HTTP parser surely accepts a head without faults: it is short, and asks for no other protocol. */
+export const isPlain = (head: string) => head.length < 4_096 && !/\n(?:upgrade|trailer):/i.test(head);
+
 interface Head {
   /** Without the status line and the empty line. */
   lines: readonly string[];
@@ -83,29 +81,4 @@ function parse(text: string): Head {
   });
   const valuesOf = (wanted: string) => fields.filter(({ name }) => name === wanted).map(({ value }) => value);
   return { lines, valuesOf };
-}
-
-/**
- * Writes a faulty head anew, so that an HTTP parser accepts it: with the kept headers that can be read without their
- * control characters, and with the length of the body, if the head says it without contradiction. The connection ends
- * after this response.
- * @param arrived bytes of the body that came with the head, which end a body of unknown length
- */
-export function rewriteHead(text: string, arrived: number): string {
-  const unfolded = text.replace(/\r?\n[\t ]+/g, ' ');
-  const { valuesOf } = parse(unfolded);
-  const readable = parse(unfolded.replace(CONTROL, ''));
-  const kept = [...KEPT_HEADERS, 'content-encoding'].flatMap((name) =>
-    readable.valuesOf(name).map((value) => `${name}: ${value}`),
-  );
-  return [`HTTP/1.1 ${statusOf(text)}`, ...kept, framingOf(valuesOf, arrived), 'connection: close', '', ''].join(
-    '\r\n',
-  );
-}
-
-function framingOf(valuesOf: Head['valuesOf'], arrived: number): string {
-  // RFC 9112, section 6.3: a transfer coding overrides a length; equal lengths are one.
-  if (valuesOf('transfer-encoding').join().toLowerCase() === 'chunked') return 'transfer-encoding: chunked';
-  const [length = '', ...others] = new Set(valuesOf('content-length'));
-  return `content-length: ${LENGTH.test(length) && others.length === 0 ? length : arrived}`;
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { ProtocolFailure } from './attempt-error.js';
-import { describeForeign, faultsOf, lengthOfHead, mayBeStatusLine, rewriteHead, statusOf } from './response-head.js';
+import { describeForeign, faultsOf, isPlain, lengthOfHead, mayBeStatusLine, statusOf } from './response-head.js';
 
 /** Limit of one head: status line, fields, the empty line that ends it, and empty lines before it. */
 export const MAX_HEAD_BYTES = 16 * 1024;
@@ -10,18 +10,13 @@ export const MAX_INFORMATIONAL = 8;
 export const MAX_BODY_BYTES = 64 * 1024;
 
 /**
- * The status of the note with which the meter reports the first line of a response, and then what is wrong with the
- * head. undici passes it on as an informational response; no other one passes the meter.
+ * The status of the note with which the meter reports the first line of a response before the parser judges the rest.
+ * undici passes it on as an informational response; no other one passes the meter.
  */
 export const NOTE_STATUS = 199;
 
 /** The headers of a note. */
-export type Note = { status: string; detail?: string };
-
-const noteOf = (note: Note) =>
-  `HTTP/1.1 ${NOTE_STATUS} Note\r\n${Object.entries(note)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('')}\r\n`;
+export type Note = { status: string };
 
 /** Bytes that the HTTP parser may see, and the failure after which no more may follow. */
 export interface Passed {
@@ -34,8 +29,9 @@ const NOTHING = Buffer.alloc(0);
 /**
  * Reads the status line of each response from its bytes, because it alone decides (contract, Delivery on the wire), and
  * counts the bytes as they arrive. Informational responses are removed: RFC 9110, section 15.2, lets a client ignore
- * them, and undici ends a connection at a 100 that it did not request. A head is held until it is complete. If it is
- * faulty, the parser gets it rewritten. The limits hold even if the parser and the meter disagree about a head.
+ * them, and undici ends a connection at a 100 that it did not request. A head is held until it is complete. After a
+ * faulty one the connection ends; a plain one passes without a note. The limits hold even if the parser and the meter
+ * disagree about a head.
  */
 export class ResponseMeter {
   /** The bytes of this head so far; undefined: the head has passed, and the body follows. */
@@ -65,26 +61,29 @@ export class ResponseMeter {
         if (!text.includes('\n')) return passed(note, tooLarge && 'No status line ended within 16 KiB.');
         this.#status = statusOf(text);
         if (this.#status === 101) return passed(note, 'The receiver switches the protocol (101).');
-        if (this.#status >= 200) note = noteOf({ status: `${this.#status}` });
+        if (this.#status >= 200) note = `HTTP/1.1 ${NOTE_STATUS} Note\r\nstatus: ${this.#status}\r\n\r\n`;
         else if (++this.#informational > MAX_INFORMATIONAL) return passed(note, TOO_MANY);
       }
       const length = lengthOfHead(text);
       if (length === undefined) return passed(note, tooLarge && 'The head of the response is larger than 16 KiB.');
       const rest = this.#held.subarray(held.length - text.length + length);
-      if (this.#status >= 200) return this.#passHead(note, text.slice(0, length), rest);
+      if (this.#status >= 200) {
+        const isWhole = this.#held === chunk && text === held && note !== '';
+        return this.#passHead(isWhole ? chunk : undefined, note, text.slice(0, length), rest);
+      }
       this.#held = rest;
       this.#status = undefined;
     }
   }
 
-  #passHead(note: string, head: string, rest: Buffer): Passed {
+  /** @param whole the chunk, if it is this head and `rest` and nothing else */
+  #passHead(whole: Buffer | undefined, note: string, head: string, rest: Buffer): Passed {
     this.#held = undefined;
     const faults = faultsOf(head);
-    const detail = `The head of the response has ${LIST.format(faults)}.`;
-    const rewritten = () => noteOf({ status: `${this.#status}`, detail }) + rewriteHead(head, rest.length);
-    const text = faults.length === 0 ? note + head : rewritten();
-    const { bytes, ...failed } = this.#passBody(rest);
-    return { bytes: Buffer.concat([Buffer.from(text, 'latin1'), bytes]), ...failed };
+    if (faults.length > 0) return passed(note, `The head of the response has ${LIST.format(faults)}.`);
+    const body = this.#passBody(rest);
+    if (whole && !body.failure && isPlain(head)) return { bytes: whole };
+    return { ...body, bytes: Buffer.concat([Buffer.from(note + head, 'latin1'), body.bytes]) };
   }
 
   #passBody(bytes: Buffer): Passed {

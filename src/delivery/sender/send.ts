@@ -164,7 +164,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   #line: { status: number; durationMs: number } | undefined;
   #headers: KeptHeaders | null = null;
   #described: Described = { contentType: undefined, contentEncoding: undefined };
-  #detail: string | null = null;
   #kept: Buffer[] = [];
   #keptBytes = 0;
 
@@ -191,16 +190,19 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#settled) return;
     if (status === NOTE_STATUS) {
-      const note = headers as Note;
-      this.#line ??= { status: Number(note.status), durationMs: performance.now() - this.#startedAt };
-      this.#detail = note.detail ?? null;
+      this.#begin(Number((headers as Note).status));
     } else {
+      this.#begin(status);
       this.#headers = keepHeaders(headers);
       this.#described = { contentType: headers['content-type'], contentEncoding: headers['content-encoding'] };
       clearTimeout(this.#timer);
       clearImmediate(this.#lastTurn);
       this.#timer = setTimeout(() => this.#cut(), this.bodyMs);
     }
+  }
+
+  #begin(status: number): void {
+    this.#line ??= { status, durationMs: performance.now() - this.#startedAt };
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -241,7 +243,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       responseStatus: line?.status ?? null,
       responseHeaders: this.#headers,
       error: line ? errorOfStatus(line.status) : error,
-      detail: this.#headers ? this.#detail : (detail ?? (line ? INCOMPLETE_HEAD : null)),
+      detail: this.#headers ? null : (detail ?? (line ? INCOMPLETE_HEAD : null)),
     };
     const withBody = ({ text, faulty }: ResponseText | { text: null; faulty: false }) =>
       this.resolve({ ...response, responseBody: text, detail: response.detail ?? (faulty ? UNREADABLE : null) });

@@ -284,19 +284,10 @@ describe('a connection', () => {
     test.each(FAULTS)('a 2xx whose head has %s is a success, and closes the connection', async (fault, fields) => {
       const { url } = await receiver(`${head('202 Accepted', `Server: a\r\n${fields}`)}ok`);
       expect(await send(newSender(), url)).toMatchObject({
-        ...{ error: null, responseStatus: 202, responseHeaders: { server: 'a' } },
+        ...{ error: null, responseStatus: 202, responseHeaders: null, responseBody: null },
         ...named(fault),
       });
       await isClosed(sockets[0]);
-    });
-
-    test('a kept header loses its control characters and nothing else', async () => {
-      const fields = 'Server: a\x01b\r\nDate: d\x7f\r\nVia: x\ty\rz\r\nX-Request-Id: Zoë\r\nContent-Length: 2\r\n';
-      const { url } = await receiver((socket) => socket.write(`${head('200 OK', fields)}ok`, 'latin1'));
-      expect(await send(newSender(), url)).toMatchObject({
-        ...{ error: null, responseBody: 'ok' },
-        responseHeaders: { server: 'ab', date: 'd', via: 'xyz', 'x-request-id': 'Zoë' },
-      });
     });
 
     test.each([
@@ -305,32 +296,31 @@ describe('a connection', () => {
       ['302 Found', 'redirect'],
       ['503', 'status'],
     ])('a faulty head with the status %s is %s', async (status, error) => {
-      const fields =
-        'Retry-After: 120\r\nLocation: /next?token=1\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n';
+      const fields = 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n';
       const { url } = await receiver(`${head(status, fields)}2\r\nno\r\n0\r\n\r\n`);
       expect(await send(newSender(), url)).toMatchObject({
-        ...{ error, responseStatus: Number(status.slice(0, 3)), responseBody: 'no' },
-        ...{ responseHeaders: { 'retry-after': '120', location: '/next' } },
+        ...{ error, responseStatus: Number(status.slice(0, 3)) },
         ...named('both Content-Length and Transfer-Encoding'),
       });
       await isClosed(sockets[0]);
     });
 
+    const sound = { detail: null, responseHeaders: { server: 'a' } };
     test.each<[string, string, object]>([
       ['LF alone', 'HTTP/1.1 204 No Content\nServer: a\n\n', named('a line that ends with LF alone')],
-      ['no reason', 'HTTP/1.1 204\r\nServer: a\r\n\r\n', { detail: null }],
-      ['an empty reason', 'HTTP/1.1 204 \r\nServer: a\r\n\r\n', { detail: null }],
+      ['no reason', 'HTTP/1.1 204\r\nServer: a\r\n\r\n', sound],
+      ['an empty reason', 'HTTP/1.1 204 \r\nServer: a\r\n\r\n', sound],
       ['a version of tomorrow', 'HTTP/1.2 204 x\r\nServer: a\r\n\r\n', named('an unknown HTTP version')],
       [
         'a 100 before it, all with LF',
         'HTTP/1.1 100\n\nHTTP/1.1 204\nServer: a\n\n',
         named('a line that ends with LF alone'),
       ],
-      ['a faulty 103 before it', 'HTTP/1.1 103 x\r\nbroken\r\n\r\nHTTP/1.1 204\r\nServer: a\r\n\r\n', { detail: null }],
+      ['a faulty 103 before it', 'HTTP/1.1 103 x\r\nbroken\r\n\r\nHTTP/1.1 204\r\nServer: a\r\n\r\n', sound],
     ])('a status line with %s is one', async (_, response, expected) => {
       const { url } = await receiver(response);
       expect(await send(newSender(), url)).toMatchObject({
-        ...{ error: null, responseStatus: 204, responseHeaders: { server: 'a' } },
+        ...{ error: null, responseStatus: 204 },
         ...expected,
       });
     });
