@@ -194,6 +194,8 @@ select u.id as "deliveryId", u.recorded_as as number, u.status::text,
 
 /** Rows of one statement. More rows gain nothing and hold locks for longer. */
 const BATCH = 200;
+/** ms. At full speed, batches are half as many and twice as large as without it. */
+const GATHER = 8;
 /** A process that ends waits this long for Postgres to take its records, ms. Then the attempts are made again. */
 const GIVE_UP_AFTER = 10_000;
 const RETRY_DELAY = 200;
@@ -212,7 +214,7 @@ export class Recorder {
     private readonly options: RecordOptions,
     private readonly log: Log,
   ) {
-    this.#batches = new Batcher({ run: (made) => this.#write(made), size: BATCH });
+    this.#batches = new Batcher({ run: (made) => this.#write(made), size: BATCH, gather: GATHER });
   }
 
   /** Number of rows that wait to be written, without the rows of the running statement. */

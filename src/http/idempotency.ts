@@ -62,8 +62,8 @@ export function respondOnce(database: Database, keyed: Keyed): Promise<HttpRespo
 
 const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
-/** Longer than a transaction takes at full speed, ms. */
-const GATHER = 20;
+/** ms */
+const GATHER = 8;
 
 /**
  * Like `respondOnce`, for work of one statement that changes nothing where it is refused: concurrent requests share a

@@ -157,6 +157,7 @@ describe('Recorder', () => {
       recorder.stop();
       clock.mockReturnValue(11_001);
       await first;
+      clock.mockReturnValue(11_100);
       await expect(recorder.record(late)).rejects.toBe(REFUSED);
     } finally {
       clock.mockRestore();

@@ -10,8 +10,8 @@ export interface BatcherOptions<Item, Result> {
   /** The most batches in progress. Unset: one. */
   concurrency?: number;
   /**
-   * A batch begins beside another that is this old, ms, or when it is full: until then it gathers. One after the other,
-   * batches are larger and cost less; but a statement that Postgres holds up must not hold up the next. Unset: 0.
+   * A batch that is not full begins at least this long after the last one began, ms: larger batches cost less CPU. The
+   * first item after a rest runs at once. Unset: 0.
    */
   gather?: number;
   /** The statement is a part of a transaction: after an error none of its items is run alone. */
@@ -37,8 +37,9 @@ interface Waiting<Item, Result> {
  */
 export class Batcher<Item, Result> {
   readonly #waiting: Waiting<Item, Result>[] = [];
-  /** When each batch in progress began, by `performance.now()`, the youngest last. */
-  readonly #begun: number[] = [];
+  #running = 0;
+  /** By `performance.now()`. */
+  #lastBegan = Number.NEGATIVE_INFINITY;
   #gathering: NodeJS.Timeout | undefined;
   #scheduled = false;
 
@@ -65,18 +66,19 @@ export class Batcher<Item, Result> {
   #next(): void {
     const { concurrency = 1, gather = 0, size } = this.options;
     clearTimeout(this.#gathering);
-    while (this.#begun.length < concurrency && this.#waiting.length > 0) {
+    while (this.#running < concurrency && this.#waiting.length > 0) {
       const now = performance.now();
-      const wait = (this.#begun.at(-1) ?? Number.NEGATIVE_INFINITY) + gather - now;
+      const wait = this.#lastBegan + gather - now;
       if (wait > 0 && this.#waiting.length < size) {
         this.#gathering = setTimeout(() => this.#next(), Math.ceil(wait));
         return;
       }
       const batch = this.#inTime(this.#waiting.splice(0, size));
       if (batch.length === 0) continue;
-      this.#begun.push(now);
+      this.#lastBegan = now;
+      this.#running++;
       void this.#runBatch(batch).finally(() => {
-        this.#begun.splice(this.#begun.indexOf(now), 1);
+        this.#running--;
         this.#next();
       });
     }

@@ -50,27 +50,15 @@ describe('Batcher', () => {
     expect(batches).toEqual([[1], [2, 3]]);
   });
 
-  it('runs no second batch while the first is young', async () => {
-    const { batcher, batches, release } = openHeld({ concurrency: 2, gather: 3_600_000 });
-    const results = [batcher.run(1)];
+  it('begins no batch soon after another, unless it is full', async () => {
+    const { batcher, batches } = open(double, { concurrency: 2, gather: 3_600_000 });
+    expect(await batcher.run(0)).toBe(0);
+    const results = numbers(9).map((item) => batcher.run(item));
     await new Promise(setImmediate);
-    results.push(batcher.run(2), batcher.run(3));
-    await new Promise(setImmediate);
-    expect(batches).toEqual([[1]]);
-    release();
-    expect(await Promise.all(results)).toEqual([2, 4, 6]);
-    expect(batches).toEqual([[1], [2, 3]]);
-  });
-
-  it('runs a full batch beside a young one', async () => {
-    const { batcher, batches, release } = openHeld({ concurrency: 2, gather: 3_600_000 });
-    const results = [batcher.run(0)];
-    await new Promise(setImmediate);
-    results.push(...numbers(10).map((item) => batcher.run(item)));
-    await new Promise(setImmediate);
+    expect(batches).toEqual([[0]]);
+    results.push(batcher.run(9));
+    expect(await Promise.all(results)).toEqual(numbers(10).map((item) => item * 2));
     expect(batches.map((batch) => batch.length)).toEqual([1, 10]);
-    release();
-    await Promise.all(results);
   });
 
   it('runs further batches beside one that Postgres delays', async () => {
@@ -84,33 +72,6 @@ describe('Batcher', () => {
     expect(batches).toEqual([[1], [2, 3], [4]]);
     release();
     expect(await first).toBe(2);
-  });
-
-  it('does not let a batch that has just ended delay the next, beside a delayed one', async () => {
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const others: (() => void)[] = [];
-    const { batcher, batches } = open(
-      async (items) => {
-        await (items.includes(1) ? held : new Promise<void>((resolve) => others.push(resolve)));
-        return double(items);
-      },
-      { concurrency: 2, gather: 200 },
-    );
-    const first = batcher.run(1);
-    const second = batcher.run(2);
-    await new Promise(setImmediate);
-    const third = batcher.run(3);
-    await waitFor('the second batch', () => others.length === 1);
-    const fourth = batcher.run(4);
-    await new Promise(setImmediate);
-    others[0]?.();
-    await third;
-    // The delayed batch is older than 200 ms, so the next one begins in this turn of the event loop.
-    await new Promise(setImmediate);
-    expect(batches).toEqual([[1, 2], [3], [4]]);
-    others[1]?.();
-    release();
-    expect(await Promise.all([first, second, fourth])).toEqual([2, 4, 8]);
   });
 
   it('runs each item alone if Postgres rejects the data of a batch, so that one item does not fail the others', async () => {
