@@ -7,7 +7,15 @@ import { isUnreachable, reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
-import type { AttemptKeys, Handover, LeasedAttempt, QueuedAt, QueuedEvent } from './handover.js';
+import {
+  type AttemptKeys,
+  type Handover,
+  type LeasedAttempt,
+  type LeaseTerms,
+  NOTHING_LEASED,
+  type QueuedAt,
+  type QueuedEvent,
+} from './handover.js';
 import {
   BATCH,
   type Cursor,
@@ -68,8 +76,8 @@ export interface DispatcherOptions {
 
 /**
  * While more attempts than `waiting` wait here, a change is answered when its own have started, at most `longest`, ms,
- * later: a process takes in no more changes than it delivers. A receiver that has not responded for that time is not
- * awaited.
+ * later: a process takes in no more changes than it delivers. Those of a slow receiver soon stay in the queue, and are
+ * not awaited.
  */
 const INTAKE = { waiting: 30, longest: 250 };
 
@@ -107,11 +115,11 @@ export class Job {
 
 /**
  * Makes every attempt of this process. It leases attempts from the queue, waits for their slots, makes them and records
- * them. Attempts reach it in three ways:
+ * them. Attempts reach it in four ways:
  *
- * - By id: an event or a manual retry of this process has been committed, an activity asks for one attempt, or an
- *   attempt was made and the next one is due at once. Attempts that are asked for while a statement runs share the next
- *   one.
+ * - With its event: the statement of a change of this process leases what it queues (`leaseTerms`).
+ * - By id: a manual retry of this process has been committed, an activity asks for one attempt, or an attempt was made
+ *   and the next one is due at once. Attempts that are asked for while a statement runs share the next one.
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
  * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have
  *   attempts (scan.ts). What it finds is like a notification. It tells the other workers of lines whose first free
@@ -159,8 +167,8 @@ export class Dispatcher implements Handover {
   /** Endpoints at which this process has had a fault of its own. */
   readonly #paused = new LRUCache<string, true>(PAUSE);
   readonly #byId: Batcher<string, Job | undefined>;
-  /** Attempts that are being leased by id. */
-  #asked = 0;
+  /** Endpoints of which other workers have all slots. */
+  readonly #notOurs = new LRUCache<string, true>({ max: 10_000 });
   readonly #drops: Batcher<Job, undefined>;
   readonly #returns: Batcher<Job, undefined>;
   /** Endpoints with attempts that are being dropped: until then the loop leases no more of theirs. */
@@ -170,6 +178,7 @@ export class Dispatcher implements Handover {
   readonly #running = new Set<Promise<void>>();
   readonly #scan = new Scan();
   #nextAt = 0;
+  #pumping: NodeJS.Immediate | undefined;
   #stopped = false;
 
   constructor(private readonly options: DispatcherOptions) {
@@ -203,6 +212,7 @@ export class Dispatcher implements Handover {
 
   /** The queue may have attempts of any endpoint that this process does not know of. */
   poll(): void {
+    this.#notOurs.clear();
     this.#scan.requestPass();
     this.#loop.request();
   }
@@ -231,40 +241,33 @@ export class Dispatcher implements Handover {
     const { workers, perEndpoint } = this.options;
     const max = maxConcurrency ?? perEndpoint;
     const isNotOurs = workers.of(endpointId, max) === 0 && workers.count > max;
-    if (isNotOurs) this.#more.delete(endpointId);
+    if (isNotOurs) {
+      this.#more.delete(endpointId);
+      this.#notOurs.set(endpointId, true);
+    }
     return isNotOurs || this.#paused.has(endpointId);
   }
 
-  async committed({ clientId, deliveries }: QueuedEvent): Promise<void> {
-    const isAhead = this.#asked + this.options.slots.waiting > INTAKE.waiting;
-    const started = Promise.all(deliveries.map((keys) => this.#startSoon({ clientId, ...keys })));
-    if (isAhead) await Promise.race([started, sleep(INTAKE.longest)]);
+  leaseTerms(): LeaseTerms {
+    const { token, slots, attempts } = this.options;
+    if (this.#stopped || slots.room === 0 || attempts.recorder.waiting >= UNRECORDED) return NOTHING_LEASED;
+    return { token, except: [...slots.full(), ...this.#paused.keys(), ...this.#notOurs.keys()] };
+  }
+
+  async committed({ clientId, deliveries, leasedAt }: QueuedEvent): Promise<void> {
+    const isAhead = this.options.slots.waiting > INTAKE.waiting;
+    const jobs: Job[] = [];
+    for (const { leased, ...keys } of deliveries) {
+      if (leased) jobs.push(this.#keep(new Job(leased, leasedAt)));
+      else this.leaveQueued({ clientId, ...keys });
+    }
+    this.#pumpSoon();
+    const started = () => Promise.all(jobs.map((job) => job.started.promise));
+    if (isAhead && jobs.length > 0) await Promise.race([started(), sleep(INTAKE.longest, undefined, { ref: false })]);
   }
 
   queued(attempt: AttemptKeys): void {
-    void this.#startSoon(attempt);
-  }
-
-  /** Leases an attempt by its id, and waits until it starts, unless its receiver is slow. */
-  async #startSoon(keys: AttemptKeys): Promise<void> {
-    try {
-      const job = await this.make(keys);
-      if (!this.#isSlow(keys)) await job?.started.promise;
-    } catch (error) {
-      this.#report(error, keys.deliveryId);
-    }
-  }
-
-  /** Whether an attempt that waits for a slot waits for a slow receiver: its own, or those that have all slots. */
-  #isSlow({ clientId, endpointId }: QueuedAt): boolean {
-    const isFull = this.options.slots.isFull(clientId);
-    let ahead: Job | undefined;
-    for (const job of this.#inFlight) {
-      const isItsOwn = job.attempt.endpointId === endpointId || (isFull && job.attempt.clientId === clientId);
-      if (isItsOwn || isFull) ahead = isItsOwn ? job : (ahead ?? job);
-      if (isItsOwn) break;
-    }
-    return ahead !== undefined && performance.now() - (ahead.startedAt ?? 0) > INTAKE.longest;
+    this.make(attempt).catch((error) => this.#report(error, attempt.deliveryId));
   }
 
   /**
@@ -277,7 +280,6 @@ export class Dispatcher implements Handover {
     const held = this.#held.get(deliveryId);
     const isFree = !held && !this.#stopped && !this.avoids(keys);
     if (isFree && this.#allowance(keys) > 0) {
-      this.#asked++;
       try {
         const job = await this.#byId.run(deliveryId);
         if (!job && this.#stopped) this.leaveQueued(keys);
@@ -285,12 +287,18 @@ export class Dispatcher implements Handover {
       } catch (error) {
         this.leaveQueued(keys);
         throw error;
-      } finally {
-        this.#asked--;
       }
     }
     this.leaveQueued(keys);
     return held;
+  }
+
+  /** Starts attempts after what follows the commit, such as the response to the change. */
+  #pumpSoon(): void {
+    this.#pumping ??= setImmediate(() => {
+      this.#pumping = undefined;
+      this.pump();
+    });
   }
 
   /** Starts the attempts that have a slot. */
@@ -357,21 +365,22 @@ export class Dispatcher implements Handover {
       // running.
       const isLeftOver = (result && !result.recorded) || job.leasedUntil !== attempt.leasedUntil;
       if (isLeftOver) this.#giveBack([job]);
-      else if (result?.recorded?.isDue) this.make(attempt).catch((error) => this.#report(error, deliveryId));
+      else if (result?.recorded?.isDue) this.queued(attempt);
     }
   }
 
   /** Keeps a leased attempt until it has a slot, or gives it back. */
-  #keep(job: Job): void {
+  #keep(job: Job): Job {
     const { attempt, leasedAt } = job;
     const { deliveryId, clientId, endpointId, line, maxConcurrency } = attempt;
-    const { slots } = this.options;
-    if (this.#stopped || this.avoids(attempt) || !slots.admits(clientId)) {
-      this.#giveBack([job]);
-      return;
+    const { slots, workers, perEndpoint } = this.options;
+    const isOurs = workers.of(endpointId, maxConcurrency ?? perEndpoint) > 0;
+    if (this.#stopped || !isOurs || this.avoids(attempt) || !slots.admits(clientId)) this.#giveBack([job]);
+    else {
+      this.#held.set(deliveryId, job);
+      slots.enqueue(clientId, endpointId, line, job, leasedAt, maxConcurrency);
     }
-    this.#held.set(deliveryId, job);
-    slots.enqueue(clientId, endpointId, line, job, leasedAt, maxConcurrency);
+    return job;
   }
 
   /** Keeps what `lease` leases. @returns what this process makes of it, by the ids of the deliveries */

@@ -37,16 +37,34 @@ export type AttemptKeys = QueuedAt & Pick<LeasedAttempt, 'deliveryId'>;
 
 /** The attempts of a committed event that are queued, as the producer's statement returns them. */
 export interface QueuedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId'> {
-  deliveries: readonly Omit<AttemptKeys, 'clientId'>[];
+  deliveries: readonly (Omit<AttemptKeys, 'clientId'> & {
+    /** The attempt, if the statement has leased it to this process. */
+    leased?: LeasedAttempt;
+  })[];
+  /** By `performance.now()`, before the producer's statement. */
+  leasedAt: number;
 }
+
+/** What a producer's statement leases of the attempts that it queues. */
+export interface LeaseTerms {
+  /** The lease token of this process; null: it leases nothing. */
+  token: string | null;
+  /** Endpoints of which it leases nothing: enough waits here, they are paused, or other workers have their slots. */
+  except: readonly string[];
+}
+
+/** Of a process that makes no attempts. */
+export const NOTHING_LEASED: LeaseTerms = { token: null, except: [] };
 
 /** What the API and other producers know of the dispatcher. A process without one notifies the workers instead. */
 export interface Handover {
   /** The ladder with which deliveries start, ms. Each keeps it. */
   readonly retryDelays: readonly number[];
+  /** Asked for each statement that appends events. */
+  leaseTerms(): LeaseTerms;
   /**
-   * Called after the commit of an event. It never fails. Where attempts of this process wait, the promise resolves when
-   * those of this event have started, or wait for their receiver.
+   * Called after the commit of an event. It never fails. Where many attempts wait in this process, the promise resolves
+   * when those of this event have started, at most 250 ms later.
    */
   committed(event: QueuedEvent): Promise<void> | undefined;
   /** Called after the commit of a manual retry. It neither throws nor waits. */

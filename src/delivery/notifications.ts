@@ -6,7 +6,7 @@ import { within } from '../platform/deadline.js';
 import { newId } from '../platform/ids.js';
 import type { Secret } from '../platform/secret.js';
 import type { Log } from '../platform/telemetry/log.js';
-import type { Handover } from './handover.js';
+import { type Handover, NOTHING_LEASED } from './handover.js';
 import { CHANNEL, receiveWakeUps, sendWakeUps, type WakeUpReceiver, type WakeUps } from './wake-ups.js';
 
 /** Times of a listener, ms. */
@@ -31,6 +31,7 @@ export function notifyHandover(
   const wakeUps = sendWakeUps(database, log);
   return {
     retryDelays,
+    leaseTerms: () => NOTHING_LEASED,
     committed({ clientId, deliveries }) {
       wakeUps.send(deliveries.map((delivery) => ({ clientId, ...delivery })));
       return undefined;

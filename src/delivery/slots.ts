@@ -93,16 +93,23 @@ export class Slots<Job> {
     return endpoint && this.#allowanceOf(endpoint);
   }
 
+  /** Endpoints of which no more may wait here. */
+  full(): string[] {
+    const full: string[] = [];
+    for (const client of this.#clients.values()) {
+      if (client.waiting === 0) continue;
+      const admits = this.admits(client.id);
+      for (const endpoint of client.endpoints.values())
+        if (!admits || (waitingAt(endpoint) > 0 && this.#allowanceOf(endpoint) === 0)) full.push(endpoint.id);
+    }
+    return full;
+  }
+
   /** Whether at most half of what an endpoint may have here waits, so that one statement leases many attempts. */
   isHalfEmpty(clientId: string, endpointId: string): boolean {
     const endpoint = this.#clients.get(clientId)?.endpoints.get(endpointId);
     if (!endpoint) return this.admits(clientId);
     return this.#allowanceOf(endpoint) > 0 && waitingAt(endpoint) * 2 <= this.#expectedAt(endpoint);
-  }
-
-  /** Whether there is no slot for a job of this client, whatever its endpoint. */
-  isFull(clientId: string): boolean {
-    return !this.#hasSlot(this.#clients.get(clientId) ?? { active: 0 });
   }
 
   /** The next job that has a slot. It holds the slot until `release`. Undefined when no waiting job has a slot. */

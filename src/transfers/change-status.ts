@@ -1,6 +1,14 @@
-import { appendEvents, appendValues, handOverAfterCommit } from '../delivery/append.js';
+import {
+  type AppendedEvent,
+  type Appender,
+  appendEvents,
+  appendValues,
+  handOverAfterCommit,
+  type Receiver,
+  toQueuedEvent,
+} from '../delivery/append.js';
 import { eventContent } from '../delivery/event-catalogue.js';
-import type { Handover, QueuedEvent } from '../delivery/handover.js';
+import type { Handover } from '../delivery/handover.js';
 import { KEPT } from '../delivery/workflow-starts.js';
 import type { Action, By } from '../platform/audit.js';
 import { Batcher } from '../platform/database/batcher.js';
@@ -41,8 +49,8 @@ export async function changeStatus(db: Handle, handover: Handover, request: Stat
 const IN_TIME = 1_000;
 const BATCH = 64;
 const BATCHES_AT_ONCE = 2;
-/** Longer than a statement takes at full speed, ms. */
-const GATHER = 20;
+/** ms. A request waits for it only where changes come faster. */
+const GATHER = 8;
 
 type ChangeBatcher = Batcher<Change, HandedOver | undefined>;
 const batchers = new WeakMap<Sharing, WeakMap<Handover, ChangeBatcher>>();
@@ -70,12 +78,16 @@ function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
 /** A changed row, and when the change may be answered: see `Handover.committed`. */
 type HandedOver = ChangedRow & { started: Promise<void> | undefined };
 
-/** Hands the events of a statement over together, so that the attempts share a lease. */
 async function changeAndHandOver(db: Handle, handover: Handover, changes: readonly Change[]) {
+  const leasedAt = performance.now();
   const rows = await changeAll(db, handover, changes);
-  return rows.map((row): HandedOver | undefined => {
+  const receivers = new Map(rows.flatMap((row) => (row?.receivers ?? []).map((one) => [one.endpointId, one] as const)));
+  return rows.map((row, i): HandedOver | undefined => {
     if (!row?.changed || !row.event) return row && { ...row, started: undefined };
-    const event = { ...row.event, clientId: row.changed.clientId };
+    const { clientId } = row.changed;
+    const event = toQueuedEvent(row.event, receivers, {
+      ...{ clientId, traceparent: changes[i]?.traceparent ?? null, leasedAt },
+    });
     return { ...row, started: handOverAfterCommit(db, handover, event) };
   });
 }
@@ -119,7 +131,9 @@ export interface ChangedRow {
   position: number;
   seen: TransferStatus;
   changed: TransferJson | null;
-  event: Pick<QueuedEvent, 'eventId' | 'deliveries'> | null;
+  event: AppendedEvent | null;
+  /** Of all events of the statement; null but in one row. */
+  receivers: readonly Receiver[] | null;
 }
 
 export const EVENT_TYPE = 'transfer.status_changed';
@@ -129,12 +143,12 @@ const SET_STATUS: Action = 'transfers.set-status';
  * Makes the changes in one statement. An automatic step is alone in it: the statement records the step too, and changes
  * nothing unless the steps before this one are recorded and this one is not. A workflow that starts again begins after
  * this step; after the last step none does.
- * @param handover gives the ladder
+ * @param handover gives the ladder, and what is leased
  * @returns a row for each change, in the given order; undefined if the transfer does not exist, or the step is not due
  */
 export async function changeAll(
   db: Handle,
-  handover: Pick<Handover, 'retryDelays'>,
+  handover: Appender,
   changes: readonly Change[],
 ): Promise<(ChangedRow | undefined)[]> {
   const values = [
@@ -189,14 +203,13 @@ with input as (
     from changed c
 ), audit as (
   insert into audit_entries (id, at, actor, action, target, details)
-  select c.event_id, c.at, c.by->>'actor', $12::text, c.transfer_id,
+  select c.event_id, c.at, c.by->>'actor', $14::text, c.transfer_id,
          jsonb_strip_nulls(jsonb_build_object('client_id', c.client_id, 'from', c.seen, 'to', c.status, 'reason', c.reason,
                                               'reason_code', c.reason_code)) || coalesce(c.by->'session', '{}')
     from changed c where c.by is not null
-), ${appendEvents('changed', ['$10', '$11'])}${record}
-select s.position::int, s.seen::text as seen, c.transfer as changed,
-       case when c.event_id is not null then
-         json_build_object('eventId', a.event_id, 'deliveries', a.deliveries) end as event
+), ${appendEvents('changed', ['$10', '$11', '$12', '$13'])}${record}
+select s.position::int, s.seen::text as seen, c.transfer as changed, a.event,
+       case when row_number() over () = 1 then (select receivers from leased_of) end as receivers
   from seen s
   left join changed c on c.position = s.position
   left join appended a on a.event_id = c.event_id`;
@@ -205,14 +218,14 @@ const CHANGE_STATUS = changeStatement();
 
 const CHANGE_BY_STEP = changeStatement(
   `where exists (select from sandbox_transfers x
-                  where x.transfer_id = i.transfer_id and x.steps_made = $13::int - 1 and x.ended_at is null)`,
+                  where x.transfer_id = i.transfer_id and x.steps_made = $15::int - 1 and x.ended_at is null)`,
   `, step as (
-  update sandbox_transfers x set steps_made = $13::int, ended_at = case when $14::boolean then now() end
+  update sandbox_transfers x set steps_made = $15::int, ended_at = case when $16::boolean then now() end
     from changed c where x.transfer_id = c.transfer_id
 ), kept as (
-  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $13::int)
-    from changed c where not $14::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+  update workflow_starts w set ${KEPT}, input = w.input || jsonb_build_object('made', $15::int)
+    from changed c where not $16::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 ), ended as (
-  delete from workflow_starts w using changed c where $14::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
+  delete from workflow_starts w using changed c where $16::boolean and w.workflow_id = 'sandbox-' || c.transfer_id
 )`,
 );

@@ -1,5 +1,5 @@
-import { appendEvents, appendValues } from '../../src/delivery/append.js';
-import type { QueuedEvent } from '../../src/delivery/handover.js';
+import { type AppendedEvent, appendEvents, appendValues } from '../../src/delivery/append.js';
+import { NOTHING_LEASED } from '../../src/delivery/handover.js';
 import { NOW, newIdSql } from '../../src/platform/ids.js';
 import { EVENT_TYPE } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -19,17 +19,21 @@ with noticed as (
   select ${newIdSql(NOW)} as event_id, t.client_id, t.id as transfer_id, ${NOW} as at,
          '"type":"notice"' as content, null::text as traceparent
     from transfers t where t.id = any($1::uuid[])
-), ${appendEvents('noticed', ['$2', '$3'])}
-select n.event_id as "eventId", n.transfer_id as "transferId", a.deliveries
+), ${appendEvents('noticed', ['$2', '$3', '$4', '$5'])}
+select n.event_id as "eventId", n.transfer_id as "transferId", a.event
   from noticed n join appended a on a.event_id = n.event_id`;
 
-interface Appended extends Pick<QueuedEvent, 'eventId' | 'deliveries'> {
+interface Appended extends AppendedEvent {
   transferId: string;
 }
 
 async function append(transferIds: readonly string[]): Promise<Appended[]> {
-  const rows = await db.query<Appended>(PRODUCER, [transferIds, ...appendValues(EVENT_TYPE, { retryDelays: LADDER })]);
-  return transferIds.map((id) => rows.find(({ transferId }) => transferId === id)!);
+  const appender = { retryDelays: LADDER, leaseTerms: () => NOTHING_LEASED };
+  const rows = await db.query<{ transferId: string; event: AppendedEvent }>(PRODUCER, [
+    transferIds,
+    ...appendValues(EVENT_TYPE, appender),
+  ]);
+  return transferIds.map((id) => ({ transferId: id, ...rows.find(({ transferId }) => transferId === id)!.event }));
 }
 
 const eventOf = (id: string) => db.prisma.event.findUniqueOrThrow({ where: { id } });

@@ -5,7 +5,7 @@ import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledNow } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
-import { commitEvents } from '../support/committed-event.js';
+import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
 import { fakeSender, makeClient, outcome } from '../support/factories.js';
@@ -212,25 +212,13 @@ describe('an attempt that waits', () => {
   });
 
   it('regression: is given back if its lease returns after the process has begun to stop', async () => {
-    const returning = Promise.withResolvers<void>();
-    let leased = false;
-    const slow: TestDatabase = Object.assign(Object.create(db), {
-      async hot(text: string, values: unknown[]) {
-        const rows = await db.hot(text, values);
-        if (isLeaseStatement(text)) {
-          leased = true;
-          await returning.promise;
-        }
-        return rows;
-      },
-    });
-    const { commit, dispatcher } = dispatchers.open(fakeSender(), { db: slow });
-    await commit();
-    await waitFor('the lease', () => leased);
+    const { dispatcher } = dispatchers.open(fakeSender());
+    const event = await commitEvent(db, { leaseTerms: () => dispatcher.leaseTerms() });
+    expect(await dispatchers.readQueue()).toMatchObject([{ leaseToken: expect.any(String) }]);
     const stopped = dispatcher.stop();
-    returning.resolve();
+    await dispatcher.committed(event);
     await stopped;
-    expect(await dispatchers.readQueue()).toMatchObject([{ leaseToken: null }]);
+    await waitFor('the end of the lease', async () => (await dispatchers.readQueue())[0]?.leaseToken === null);
   });
 
   it('is given back in one statement with the others when the process stops', async () => {

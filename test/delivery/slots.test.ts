@@ -11,11 +11,6 @@ const takeAll = <Job>(slots: Slots<Job>) => {
   return jobs;
 };
 
-function take(slots: Slots<string>, clientId: string, endpointId: string): void {
-  slots.enqueue(clientId, endpointId, 'fresh', 'job', 0);
-  slots.next();
-}
-
 describe('Slots', () => {
   it('serves clients in turn, so that a flood of one client delays no other client', () => {
     const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 10 }, UNSHARED);
@@ -74,13 +69,11 @@ describe('Slots', () => {
     expect([slots.waiting, slots.next()]).toEqual([0, undefined]);
   });
 
-  it('reports whether a client has a slot left, even for an unknown client', () => {
+  it('names the endpoints of which no more may wait here', () => {
     const slots = new Slots<string>(limits, UNSHARED);
-    take(slots, 'c', 'e');
-    take(slots, 'c', 'e');
-    expect(slots.isFull('c')).toBe(false);
-    take(slots, 'c', 'f');
-    expect([slots.isFull('c'), slots.isFull('stranger')]).toEqual([true, false]);
+    for (let i = 0; i < 2 * limits.perEndpoint; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);
+    slots.enqueue('c', 'f', 'fresh', 'one', 0);
+    expect(slots.full()).toEqual(['e']);
   });
 
   it('starts nothing at an endpoint whose slots all belong to other workers', () => {

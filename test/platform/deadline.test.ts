@@ -78,7 +78,7 @@ test('delivering an event is not bound by the deadline of the request that made 
     delivered = late.then(() => database.transaction((tx) => tx.query('select 42 as answer', [])));
     return undefined;
   };
-  const event = { eventId: 'e', body: '{}', traceparent: null, clientId: 'c', deliveries: [] };
+  const event = { eventId: 'e', body: '{}', traceparent: null, clientId: 'c', deliveries: [], leasedAt: 0 };
   const request = withDeadline(100, async () => {
     await database.transaction(async (tx) => handOverAfterCommit(tx, { committed }, event));
     await late;

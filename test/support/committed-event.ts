@@ -1,4 +1,4 @@
-import type { LeasedAttempt, QueuedEvent } from '../../src/delivery/handover.js';
+import { type LeasedAttempt, type LeaseTerms, NOTHING_LEASED, type QueuedEvent } from '../../src/delivery/handover.js';
 import { leaseById } from '../../src/delivery/lease.js';
 import type { Database, Handle } from '../../src/platform/database/database.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
@@ -6,20 +6,18 @@ import { makeClient, makeEndpoint, makeTransfer } from './factories.js';
 import { LADDER } from './run-workflow.js';
 
 /** A committed event, with what its attempts send. */
-export interface CommittedEvent extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'body'> {
-  deliveries: Pick<LeasedAttempt, 'deliveryId' | 'endpointId' | 'maxConcurrency' | 'url'>[];
+export interface CommittedEvent extends QueuedEvent, Pick<LeasedAttempt, 'body'> {
+  deliveries: (QueuedEvent['deliveries'][number] & Pick<LeasedAttempt, 'url'>)[];
 }
 
 /** Reads what the attempts of an event send. */
-export async function readCommitted(
-  db: Handle,
-  { eventId, clientId, deliveries }: QueuedEvent,
-): Promise<CommittedEvent> {
+export async function readCommitted(db: Handle, event: QueuedEvent): Promise<CommittedEvent> {
+  const { eventId, deliveries } = event;
   const { body } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });
   const ids = deliveries.map(({ endpointId }) => endpointId);
   const endpoints = await db.prisma.endpoint.findMany({ where: { id: { in: ids } } });
   const urlOf = (id: string) => endpoints.find((endpoint) => endpoint.id === id)!.url;
-  return { eventId, clientId, body, deliveries: deliveries.map((one) => ({ ...one, url: urlOf(one.endpointId) })) };
+  return { ...event, body, deliveries: deliveries.map((one) => ({ ...one, url: urlOf(one.endpointId) })) };
 }
 
 /**
@@ -34,15 +32,17 @@ export async function commitEvent(
     token?: string;
     url?: string;
     retryDelays?: readonly number[];
+    leaseTerms?: () => LeaseTerms;
   } = {},
 ): Promise<CommittedEvent> {
-  const { endpoints = 1, token, url, retryDelays = LADDER } = options;
+  const { endpoints = 1, token, url, retryDelays = LADDER, leaseTerms = () => NOTHING_LEASED } = options;
   const clientId = options.clientId ?? (await makeClient(db));
   for (let i = 0; i < endpoints; i++) await makeEndpoint(db, clientId, url ? { url } : {});
   const transfer = await makeTransfer(db, clientId);
   const events: QueuedEvent[] = [];
   const handover = {
     retryDelays,
+    leaseTerms,
     committed: (event: QueuedEvent) => void events.push(event),
     queued: () => undefined,
   };

@@ -90,10 +90,11 @@ export function createTestDispatchers(db: TestDatabase) {
         slots,
         recorder,
         token,
-        /** Commits an event as this process does: it leases the attempts by their ids if slots are free. */
+        /** Commits an event as this process does: its statement leases the attempts. */
         async commit(given: Parameters<typeof commitEvent>[1] = {}) {
           const { retryDelays } = dispatcher;
-          const event = await commitEvent(db, { retryDelays, ...given });
+          const leaseTerms = () => dispatcher.leaseTerms();
+          const event = await commitEvent(db, { retryDelays, leaseTerms, ...given });
           dispatcher.committed(event);
           return event;
         },

@@ -1,4 +1,4 @@
-import type { Handover, QueuedEvent } from '../../src/delivery/handover.js';
+import { type Handover, NOTHING_LEASED, type QueuedEvent } from '../../src/delivery/handover.js';
 
 /** A handover without a dispatcher. `events` and `retried` have what was handed over. */
 export type RecordingHandover = Handover & { events: QueuedEvent[]; retried: string[] };
@@ -10,6 +10,7 @@ export function recordingHandover({ retryDelays = [0] }: { retryDelays?: readonl
     events,
     retried,
     retryDelays,
+    leaseTerms: () => NOTHING_LEASED,
     committed: (event) => void events.push(event),
     queued: ({ deliveryId }) => void retried.push(deliveryId),
   };

@@ -76,11 +76,14 @@ class World {
     const add = () => this.#add(clientId, endpointId);
     switch (kind) {
       case 'commit': {
-        const { deliveryId, eventId } = add();
+        const row = add();
+        const { deliveryId, eventId } = row;
+        const { token, except } = this.dispatcher.leaseTerms();
+        const isLeased = token !== null && !except.includes(endpointId);
+        if (isLeased) Object.assign(row, { token, leasedUntil: `${this.#leases++}` });
         void this.dispatcher.committed({
-          eventId,
-          clientId,
-          deliveries: [{ deliveryId, endpointId, maxConcurrency: null }],
+          ...{ eventId, clientId, leasedAt: performance.now() },
+          deliveries: [{ deliveryId, endpointId, maxConcurrency: null, ...(isLeased && { leased: { ...row } }) }],
         });
         return;
       }

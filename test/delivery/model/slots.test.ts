@@ -89,7 +89,8 @@ class Reference {
         this.slots.refresh();
         return;
       case 'ask':
-        same(this.slots.isFull(client), !this.hasSlot(client));
+        if (this.waiting.some((job) => job.endpoint === endpoint))
+          same(this.slots.full().includes(endpoint), this.slots.allowance(client, endpoint) === 0);
         return;
       case 'tick':
         this.slots.tick();

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { QueuedEvent } from '../../../src/delivery/handover.js';
+import { NOTHING_LEASED, type QueuedEvent } from '../../../src/delivery/handover.js';
 import { type LeasedRow, leaseById, leaseOfEndpoints, readHeads } from '../../../src/delivery/lease.js';
 import { type LeasedEvent, leaseEvents, markDone, releaseEvents } from '../../../src/delivery/outbox.js';
 import { dropStale, freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../../src/delivery/queue.js';
@@ -331,6 +331,7 @@ export class World {
     let event: QueuedEvent | undefined;
     const handover = {
       retryDelays: ladder,
+      leaseTerms: () => NOTHING_LEASED,
       committed(committed: QueuedEvent) {
         event = committed;
         return undefined;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../../bench/lists/plans.js';
 import { makeTenants, makeTransfers, type Tenants } from '../../../bench/tenants.js';
-import type { LeasedAttempt } from '../../../src/delivery/handover.js';
+import { type LeasedAttempt, NOTHING_LEASED } from '../../../src/delivery/handover.js';
 import { leaseById } from '../../../src/delivery/lease.js';
 import { recordAttempts } from '../../../src/delivery/record.js';
 import { newId } from '../../../src/platform/ids.js';
@@ -20,7 +20,7 @@ const BATCHES = 140;
 
 /** The process that makes the attempts. */
 const TOKEN = newId();
-const handover = { retryDelays: [0] };
+const handover = { retryDelays: [0], leaseTerms: () => NOTHING_LEASED };
 
 let db: TestDatabase;
 let client: pg.Client;
