@@ -5,6 +5,7 @@ import type { Config } from '../../platform/config/config.js';
 import type { RefusalCode } from '../../platform/refusal.js';
 import { VERSION } from '../../platform/version.js';
 import { isKeyed, type Route } from '../route.js';
+import { exampleOf } from './examples.js';
 import { deliveryCallbacks, openPaths } from './open-paths.js';
 import { componentSchemas, headerRefs, jsonContent, problemResponses, requestBodyOf } from './schemas.js';
 
@@ -23,6 +24,8 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
   }
   const registration = paths['/webhook-endpoints']?.post;
   if (registration) registration.callbacks = deliveryCallbacks;
+  const schemas = componentSchemas(paths);
+  addExamples(paths, schemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -39,7 +42,7 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: componentSchemas(paths),
+      schemas,
       parameters: { IdempotencyKey },
       headers: HEADERS,
       securitySchemes: {
@@ -49,6 +52,17 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
       },
     },
   };
+}
+
+/** Adds an example to each successful response that has a schema of its own. */
+function addExamples(paths: ReturnType<typeof openPaths>, schemas: ReturnType<typeof componentSchemas>): void {
+  for (const { operationId, responses } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    for (const [status, { content }] of Object.entries(responses as Record<string, { content?: Json }>)) {
+      const json = content?.['application/json'] as { schema: { $ref?: string }; example?: unknown } | undefined;
+      if (!status.startsWith('2') || !json?.schema.$ref) continue;
+      json.example ??= exampleOf(json.schema, schemas, String(operationId));
+    }
+  }
 }
 
 const isOperators = (scope: string) => scope.startsWith('operator');

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { SCOPES } from '../../auth/caller.js';
+import { SIGNING_ALGORITHM } from '../../auth/signing-keys.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
 import { deliveredEvent, pascalCase } from '../schemas/delivery.js';
@@ -43,10 +45,27 @@ const tokenView = view('Token', {
 // RFC 6749 §5.2
 const tokenErrorView = view('TokenError', { error: z.string(), error_description: z.string().optional() });
 const jwkSetView = view('JwkSet', { keys: z.array(z.record(z.string(), z.unknown())) });
-// The members that every client needs; the response has more (RFC 8414 §2).
-const authorizationServerView = z
-  .looseObject({ issuer: z.string(), token_endpoint: z.string() })
-  .register(components, { id: 'AuthorizationServer' });
+const url = (path: string) => z.string().meta({ format: 'uri', examples: [`https://auth.example.com${path}`] });
+const listOf = (...values: readonly string[]) => z.array(z.string()).meta({ examples: [values] });
+// RFC 8414 §2. Later releases may have more members.
+const authorizationServer = z.looseObject({
+  issuer: url(''),
+  token_endpoint: url('/oauth/token'),
+  jwks_uri: url('/.well-known/jwks.json'),
+  scopes_supported: listOf(...SCOPES),
+  response_types_supported: listOf(),
+  grant_types_supported: listOf('client_credentials'),
+  token_endpoint_auth_methods_supported: listOf('client_secret_basic', 'client_secret_post'),
+});
+const authorizationServerView = authorizationServer.register(components, { id: 'AuthorizationServer' });
+const openIdView = authorizationServer
+  .extend({
+    authorization_endpoint: url('/oauth/authorize'),
+    response_types_supported: listOf('none'),
+    subject_types_supported: listOf('public'),
+    id_token_signing_alg_values_supported: listOf(SIGNING_ALGORITHM),
+  })
+  .register(components, { id: 'OpenIdConfiguration' });
 
 /** The paths that need no token: health, metadata, this documentation, and the token endpoint with its discovery. */
 export function openPaths(authUrl: string): Paths {
@@ -64,11 +83,16 @@ export function openPaths(authUrl: string): Paths {
     '/': get(
       'getIndex',
       'Links to the documents and the console: a page for browsers, else JSON',
-      { content: { ...ANY_JSON.content, ...HTML.content } },
+      {
+        content: {
+          ...anyJson({ name: 'Transfer Service', docs: 'https://api.example.com/docs' }).content,
+          ...HTML.content,
+        },
+      },
       DOCUMENT,
     ),
     '/meta': get('getMeta', 'Read the metadata of this environment', jsonContent(metaView), DOCUMENT),
-    '/openapi.json': get('getOpenApi', 'This document', ANY_JSON, DOCUMENT),
+    '/openapi.json': get('getOpenApi', 'This document', anyJson({ openapi: '3.1.0' }), DOCUMENT),
     '/docs': get('getDocs', 'This document as an API explorer', HTML, DOCUMENT),
     '/docs/guide': get(
       'getGuide',
@@ -79,7 +103,7 @@ export function openPaths(authUrl: string): Paths {
     '/docs/signature-vectors.json': get(
       'getSignatureVectors',
       'Test vectors for a verifier of `Service-Signature`: signed deliveries and forgeries, with the expected results',
-      ANY_JSON,
+      anyJson({ tolerance_seconds: 300, cases: [] }),
       DOCUMENT,
     ),
     '/oauth/token': {
@@ -125,15 +149,15 @@ export function openPaths(authUrl: string): Paths {
     '/.well-known/openid-configuration': discovery(
       'getOpenIdConfiguration',
       'The same metadata, with what OpenID clients require, at their path',
-      authorizationServerView,
+      openIdView,
     ),
   };
 }
 
 const withQuery = ({ get }: { get: Json }, parameter: Json) => ({ get: { ...get, parameters: [parameter] } });
 
-const HTML = { content: { 'text/html': { schema: { type: 'string' } } } };
-const ANY_JSON = { content: { 'application/json': { schema: { type: 'object' } } } };
+const HTML = { content: { 'text/html': { schema: { type: 'string' }, example: '<!doctype html>' } } };
+const anyJson = (example: Json) => ({ content: { 'application/json': { schema: { type: 'object' }, example } } });
 
 /** The further responses of what is limited by address, and of documents. */
 const LIMITED = problemResponses(['rate_limited']);
@@ -175,8 +199,9 @@ function deliveryOf(type: EventType) {
     ],
     requestBody: { required: true, ...jsonContent(deliveredEvent) },
     responses: {
-      '2XX': { description: 'Received. After any other response the service retries, as `/meta` says.' },
+      '2XX': { description: 'Received.' },
       '410': { description: 'The receiver no longer accepts events: the service disables the endpoint.' },
+      default: { description: 'Not received: the service retries, as `/meta` says.' },
     },
   };
 }

@@ -4,8 +4,10 @@ import { createApp } from '../../../src/http/app.js';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
 import { newId } from '../../../src/platform/ids.js';
 import { PROBLEMS } from '../../../src/platform/refusal.js';
+import { STATUSES_WITH_REASON_CODE } from '../../../src/transfers/states.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
+import type { Document } from '../../support/manifests.js';
 import { openApiValidator, type Validate } from '../../support/openapi.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
@@ -24,6 +26,47 @@ beforeAll(async () => {
   errorsOf = openApiValidator(document);
 });
 afterAll(() => api.close());
+
+/** Rules of the domain that an object of a response keeps; undefined: it has nothing to do with the object. */
+const RULES: [string, (one: Document) => boolean | undefined][] = [
+  ['a page ends', (one) => ('has_more' in one ? one.has_more === (one.next_cursor !== null) : undefined)],
+  ['disabled', (one) => ('disabled_reason' in one ? one.enabled === (one.disabled_reason === null) : undefined)],
+  [
+    'a reason needs a failure',
+    ({ reason_code, status }) => (reason_code ? STATUSES_WITH_REASON_CODE.includes(status) : undefined),
+  ],
+  ['history', (one) => (one.status_history ? one.status_history.at(-1).status === one.status : undefined)],
+  [
+    'a delivery that has ended',
+    (one) =>
+      'next_attempt_at' in one && 'finished_at' in one
+        ? (one.status === 'pending') === (one.finished_at === null) &&
+          (one.next_attempt_at === null || !one.finished_at)
+        : undefined,
+  ],
+  [
+    'attempts',
+    ({ attempt_count: count, attempts, last_attempt: last }) =>
+      count === undefined ? undefined : count === (attempts ? attempts.length : (last?.number ?? 0)),
+  ],
+  [
+    'the error of an attempt',
+    ({ trigger, response_status: status, error }) =>
+      trigger === undefined ? undefined : (error === null) === (status >= 200 && status < 300),
+  ],
+  ['running', (one) => (/^(running)$/.test(one.status) ? one.finished_at === null : undefined)],
+  ['a window', ({ since, until }) => (since && until ? since < until : undefined)],
+  ['order', ({ created_at: from, finished_at: to }) => (from && to ? from <= to : undefined)],
+  ['a signed statement', (one) => ('final' in one ? one.final === (one.signature !== null) : undefined)],
+  [
+    'a statement adds up',
+    (one) =>
+      'missing' in one && 'events' in one
+        ? one.events === one.succeeded + one.pending + one.failed + one.cancelled + one.missing &&
+          one.complete === (one.events === one.succeeded)
+        : undefined,
+  ],
+];
 
 describe('/openapi.json', () => {
   it('has every route of the application, and nothing else', () => {
@@ -66,6 +109,45 @@ describe('/openapi.json', () => {
     };
     visit({ paths: document.paths, schemas: document.components.schemas }, '');
     expect(checked).toBeGreaterThan(75);
+  });
+
+  it('has an example for each successful response, and none contradicts itself', () => {
+    const examples: [string, unknown][] = [];
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, { responses }] of Object.entries(methods)) {
+        for (const [status, response] of Object.entries<Document>(responses as object)) {
+          for (const { example } of status.startsWith('2') ? Object.values<Document>(response.content ?? {}) : []) {
+            expect([method, path, example]).not.toContain(undefined);
+            examples.push([`${method} ${path} ${status}`, example]);
+          }
+        }
+      }
+    }
+    for (const [where, example] of examples) {
+      JSON.stringify(example, (_, one) => {
+        if (one !== null && typeof one === 'object') {
+          expect([where, ...RULES.flatMap(([rule, holds]) => (holds(one) === false ? [rule] : []))]).toEqual([where]);
+        }
+        return one;
+      });
+    }
+    const of = Object.fromEntries(examples);
+    expect(of['get /readyz 200']).toMatchObject({ status: 'ready', checks: { postgres: 'ok', temporal: 'ok' } });
+    expect(of['post /transfers 201']).toMatchObject({ status: 'CREATED' });
+    expect(of['post /transfers/{id}/cancel 200']).toMatchObject({
+      status: 'CANCELLED',
+      reason_code: 'customer_request',
+    });
+    expect(of['post /operator/transfers/{id}/status 200']).toMatchObject({ status: 'PROCESSING' });
+  });
+
+  it('lists what the metadata of the authorization server has', async () => {
+    for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']) {
+      const { schema } = (document.paths[path] as Document).get.responses[200].content['application/json'];
+      const { properties, required } = document.components.schemas[schema.$ref.split('/').at(-1)]!;
+      const served = Object.keys((await api.call('GET', path)).body).sort();
+      expect([Object.keys(properties ?? {}).sort(), [...(required ?? [])].sort()]).toEqual([served, served]);
+    }
   });
 
   it('has only patterns and enums that every generator reads', () => {
@@ -186,7 +268,7 @@ describe('/openapi.json', () => {
       const has = (name: string, isFault: boolean) => isFault && faults.push(`${path}: ${name}`);
       const types = [type].flat();
       has('not', not !== undefined);
-      has('default in a body', 'default' in schema && !isParameter);
+      has('default in a body', 'default' in schema && !isParameter && !path.endsWith('/responses'));
       const isNamed = (one: { $ref?: string; enum?: unknown }) => one.$ref || one.enum;
       has('null in anyOf', Array.isArray(anyOf) && anyOf.some((one) => one.type === 'null') && !isNamed(anyOf[0]));
       has('exclusiveMinimum', exclusiveMinimum !== undefined);

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: e7a6b4c1c0aeafe11f53b8fbda547f19ff3573f02b09c5f5069db2cad9dda3a9
+// Document: 86a25a767a24cf7019cdca6b3b8cdc3ec04b9f642189c85cbadb6ac0fd7427a0
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -49,8 +49,16 @@ export interface components {
       next_cursor: string | null;
     };
     AuthorizationServer: {
+      /** Format: uri */
       issuer: string;
+      /** Format: uri */
       token_endpoint: string;
+      /** Format: uri */
+      jwks_uri: string;
+      scopes_supported: string[];
+      response_types_supported: string[];
+      grant_types_supported: string[];
+      token_endpoint_auth_methods_supported: string[];
     } & {
       [key: string]: unknown;
     };
@@ -346,6 +354,24 @@ export interface components {
       errors?: components["schemas"]["ProblemError"][];
       /** Missing if the checks took longer than a request may. */
       checks?: components["schemas"]["ReadinessChecks"];
+    };
+    OpenIdConfiguration: {
+      /** Format: uri */
+      issuer: string;
+      /** Format: uri */
+      token_endpoint: string;
+      /** Format: uri */
+      jwks_uri: string;
+      scopes_supported: string[];
+      response_types_supported: string[];
+      grant_types_supported: string[];
+      token_endpoint_auth_methods_supported: string[];
+      /** Format: uri */
+      authorization_endpoint: string;
+      subject_types_supported: string[];
+      id_token_signing_alg_values_supported: string[];
+    } & {
+      [key: string]: unknown;
     };
     OperatorClient: {
       /** Format: uuid */
@@ -1116,7 +1142,7 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": components["schemas"]["AuthorizationServer"];
+          "application/json": components["schemas"]["OpenIdConfiguration"];
         };
       };
     };
