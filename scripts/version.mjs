@@ -15,7 +15,8 @@ const STATED = {
   'deploy/chart/Chart.yaml': /^(?:version: |appVersion: ")/gm,
   'deploy/kubernetes/kustomization.yaml': /newTag: "/g,
   Dockerfile: /image\.version="/g,
-  'docs/guide.md': /transfer-service:webhooks:/g,
+  'clients/typescript/README.md': /transfer-service-client-/g,
+  'docs/guide.md': /transfer-service:webhooks:|transfer-service-client-/g,
   'docs/operations/deployment.md': /registry\.example\.com\/transfer-service:/g,
   'package-lock.json': /^(?: {2}"version": "| {6}"name": "transfer-service(?:-client)?",\n {6}"version": ")/gm,
 };

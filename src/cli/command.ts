@@ -9,6 +9,8 @@ import type { Columns } from './view.js';
 /** What a command prints: `json`, for people laid out as text. */
 export interface CommandResult {
   json: object;
+  /** What people see instead of `json`. */
+  text?: object;
   /** A line on standard error, after the result. */
   note?: string | false;
   /** If set, the command prints its result, then this line as an error, and exits with 1. */
@@ -37,11 +39,11 @@ export class Command extends CommanderCommand {
     this.option('--json', 'print one JSON document and nothing else').action(async (...args: unknown[]) => {
       // See bootstrap.ts.
       process.env.PGAPPNAME ??= 'transfer-service cli';
-      const { json, note, failure } = await action(...(args as Args));
+      const { json, text = json, note, failure } = await action(...(args as Args));
       const printed = JSON.stringify(json, null, 2);
       const { render, screenHere } = await import('./view.js');
       const isJson = this.opts<{ json?: true }>().json;
-      process.stdout.write(`${isJson ? printed : render(JSON.parse(printed), columns, screenHere())}\n`);
+      process.stdout.write(`${isJson ? printed : render(JSON.parse(JSON.stringify(text)), columns, screenHere())}\n`);
       if (note) process.stderr.write(`${note}\n`);
       if (failure) throw new Error(failure);
     });

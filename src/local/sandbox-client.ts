@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { checkCredentials, readClientRecord } from '../auth/client-record.js';
-import { createClient } from '../auth/clients.js';
+import { createClient, rotateSecret } from '../auth/clients.js';
 import { personHere } from '../platform/audit.js';
 import type { Handle } from '../platform/database/database.js';
+import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import type { Stack } from './stack.js';
 import { readPrivateJson, writePrivateJson } from './stack-state.js';
@@ -42,7 +43,7 @@ function read(path: string): z.infer<typeof form> | undefined {
   }
 }
 
-/** The known credentials if they work, or else those of a new client. */
+/** The known credentials if they work, a new secret of their client, or, if it is revoked or gone, a new client. */
 async function credentialsFor(
   db: Handle,
   known: Credentials | undefined,
@@ -53,6 +54,11 @@ async function credentialsFor(
     const find = (id: string) => readClientRecord(db, id);
     const works = await checkCredentials(find, client_id, new Secret(client_secret), Date.now());
     if (works) return { client_id, client_secret };
+    // Its secret was revoked or has expired: its endpoints and transfers are the client's.
+    const renewed = await rotateSecret(db, personHere(), client_id).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error;
+    });
+    if (renewed) return { client_id, client_secret: renewed.clientSecret.reveal() };
   }
   const { client, clientSecret } = await createClient(db, personHere(), made);
   return { client_id: client.id, client_secret: clientSecret.reveal() };

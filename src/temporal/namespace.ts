@@ -167,6 +167,17 @@ export async function ensureRetentionSchedule(connection: Connection, namespace:
   return false;
 }
 
+/** The release whose task queues are fair to clients, and with which the service is tested. */
+const OLDEST = [1, 29] as const;
+const TOO_OLD = `older than ${OLDEST.join('.')}, so that clients' workflows do not take turns; upgrade it`;
+
+/** Whether a server has a version, and is older than supported: others, such as Temporal Cloud, hide or change it. */
+function isTooOld(version: string | null): boolean {
+  const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version ?? '') ?? [];
+  if (major === undefined) return false;
+  return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
+}
+
 const FIX = 'run transfer-service migrate';
 
 /**
@@ -181,7 +192,9 @@ export async function temporalFindings(
   const connection = await connectOnce(temporal).catch((error: Error) => error);
   if (connection instanceof Error) return [finding('Temporal', '', connection.message)];
   try {
-    const reached = finding('Temporal', temporal.address);
+    const { serverVersion = '' } = await connection.workflowService.getSystemInfo({});
+    const at = `${temporal.address}, version ${serverVersion || 'unknown'}`;
+    const reached = finding('Temporal', at, isTooOld(serverVersion) && `${at}: ${TOO_OLD}`);
     const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
     if (!described) return [reached, finding('namespace', '', `there is no ${namespace}; ${FIX}`)];
     const retention = 1_000 * (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0);

@@ -17,15 +17,18 @@ import { embeddedTemporalStart, findEnvironment } from '../with-database.js';
 
 /** `doctor` */
 export function declare(command: Command): void {
-  command.does(doctor, { checks: ['ok', 'warning', 'check', 'detail'] });
+  command.does(doctor, { checks: ['state', 'check', 'detail'] });
 }
 
 async function doctor(): Promise<CommandResult> {
   const checks = await examine();
   const failed = checks.filter(({ ok }) => !ok).length;
   const failure = failed > 0 && `${failed} of ${checks.length} checks failed`;
-  return { json: { ok: failed === 0, checks }, failure };
+  const ok = failed === 0;
+  return { json: { ok, checks }, text: { ok, checks: checks.map(withState) }, failure };
 }
+
+const withState = (found: Finding) => ({ ...found, state: !found.ok ? 'FAULT' : found.warning ? 'warning' : 'ok' });
 
 const warning = (check: string, detail: string): Finding => ({ check, ok: true, warning: true, detail });
 

@@ -52,7 +52,12 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
             id={`retry-${id}`}
             fields={{ delivery: id }}
             class={status === 'succeeded' ? undefined : 'primary'}
-            note={<span class="muted">If this extra attempt fails, the status and the planned attempts stay.</span>}
+            note={
+              <span class="muted">
+                If this extra attempt fails, the status {nextAttemptAt && 'and the planned attempts '}stay
+                {nextAttemptAt ? '' : 's'}.
+              </span>
+            }
           >
             {status === 'pending' ? 'Retry now' : 'Send again'}
           </PostButton>

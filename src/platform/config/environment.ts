@@ -97,7 +97,12 @@ const PREFIXES = [
   ],
   ...['SANDBOX_', 'TEMPORAL_', 'TRANSFER_', 'TRUSTED_', 'WORKFLOWS_'],
 ];
-const KNOWN = new Set([...Object.keys(settings), ...SECRETS.map(fileVariable)]);
+/** What deploy/postgres/roles.sql and docker compose read: they are beside the settings where both are exported. */
+const OF_ROLES = [
+  ...['DATABASE_OWNER_PASSWORD', 'DATABASE_RUNTIME_PASSWORD', 'DATABASE_API_PASSWORD', 'DATABASE_WORKER_PASSWORD'],
+  'TEMPORAL_DATABASE_PASSWORD',
+];
+const KNOWN = new Set([...Object.keys(settings), ...SECRETS.map(fileVariable), ...OF_ROLES]);
 
 /** A line for each variable that has a prefix of the service and is none of its settings. No line has the value. */
 export function unknownSettings(env: NodeJS.ProcessEnv): string[] {

@@ -89,7 +89,7 @@ type Connections = Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'temporal'
 export function measureCertificates(registry: Registry, connections: Connections, receiversCa?: string): void {
   new Gauge({
     name: 'tls_certificate_expiry_timestamp_seconds',
-    help: 'Expiry of the certificates named in the settings; of several in one file, the earliest.',
+    help: 'Expiry of the certificates named in the settings; of several in one file, the earliest of those that are valid. A bundle of a system (more than 20) is left out.',
     labelNames: ['certificate'],
     registers: [registry],
     collect() {
@@ -120,13 +120,17 @@ function fileIn(url: Secret, parameter: string) {
   return () => (path ? readFileSync(path, 'utf8') : undefined);
 }
 
+/** A file with more certificates is a system's bundle, of which no connection needs all. */
+const BUNDLE = 20;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** In seconds since 1970. Undefined without a readable certificate: the connection itself then says what is wrong. */
 function firstExpiry(read: () => string | undefined): number | undefined {
   try {
     const ends = (read()?.match(CERTIFICATE) ?? []).map((pem) => Date.parse(new X509Certificate(pem).validTo));
-    return ends.length > 0 ? Math.min(...ends) / 1_000 : undefined;
+    if (ends.length > BUNDLE) return undefined;
+    const valid = ends.filter((end) => end > Date.now());
+    return ends.length > 0 ? Math.min(...(valid.length > 0 ? valid : ends)) / 1_000 : undefined;
   } catch {
     return undefined;
   }

@@ -73,7 +73,7 @@ describe('the overview', () => {
   it.each([
     ['owner', 'Disabled by you'],
     ['gone', 'responded with 410 Gone'],
-    ['failing', 'nothing succeeded for days'],
+    ['failing', 'it kept failing'],
   ] as const)('offers to enable an endpoint that is disabled: %s', (disabled_reason, title) => {
     const html = overview([endpoint({ enabled: false, disabled_reason })]);
     expect(textOf(html)).toContain(title);

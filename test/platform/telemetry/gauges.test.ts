@@ -64,6 +64,8 @@ test('follows a file that is replaced, and takes the first certificate to expire
   expect(await read()).toEqual({ postgres_ca: endOf(next.certificate) });
   appendFileSync(next.certificate, authorities.read(old.certificate));
   expect(await read()).toEqual({ postgres_ca: endOf(old.certificate) });
+  for (let i = 0; i < 20; i++) appendFileSync(next.certificate, authorities.read(old.certificate));
+  expect(await read()).toEqual({}); // a system's bundle
   // A connection that needs the file reports that it is missing.
   rmSync(next.certificate);
   expect(await read()).toEqual({});

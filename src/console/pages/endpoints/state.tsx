@@ -37,7 +37,7 @@ const DISABLED: Readonly<Record<NonNullable<Endpoint['disabled_reason']>, string
   owner: 'Disabled by you',
   operator: 'Disabled by the operator',
   gone: 'Disabled: the receiver responded with 410 Gone',
-  failing: 'Disabled: nothing succeeded for days',
+  failing: 'Disabled by the service: it kept failing',
 };
 
 /** Why an endpoint is in trouble, in a line. */
@@ -103,6 +103,11 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
     <div class="banner bad">
       {head(DISABLED[reason])}
       <p>
+        {health?.failingSince && (
+          <>
+            First failure: <RelativeTime at={health.failingSince} />. Last success: <LastSuccess health={health} />.{' '}
+          </>
+        )}
         New events are not delivered to it.{' '}
         {reason === 'operator' ? 'Only the operator can enable it.' : 'Enable it, then recover what it missed.'}
       </p>
