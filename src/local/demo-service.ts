@@ -8,7 +8,7 @@ import { readPrivateJson } from './stack-state.js';
 
 /** The part of `LOCAL_DIR/sandbox-client.json` that the demo reads. */
 export type SandboxClient = Record<
-  'auth_url' | 'base_url' | 'client_id' | 'client_secret' | 'temporal_namespace' | 'temporal_ui_url',
+  'auth_url' | 'base_url' | 'client_id' | 'client_secret' | 'database_url' | 'temporal_namespace' | 'temporal_ui_url',
   string
 >;
 

@@ -33,7 +33,7 @@ export function statementsOf(name: string | undefined) {
   if (name !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(name)) {
     throw new TypeError('schema must be a lower-case name of letters, digits and _');
   }
-  const schema = name === undefined ? '' : `${name}.`;
+  const schema = name === undefined ? '' : `"${name}".`;
   const events = `${schema}inbox_events`;
   const cursor = `${schema}inbox_cursor`;
   return {
