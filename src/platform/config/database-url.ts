@@ -34,7 +34,7 @@ const PARAMETERS: Readonly<Record<string, Parameter>> = {
   client_encoding: [/^utf-?8$/i, 'give UTF8, or leave it out'],
   target_session_attrs: [/^(any|read-write)$/, 'give read-write, which the service requires in any case'],
   gssencmode: [/^(disable|prefer)$/, 'give disable; encryption by GSSAPI is not supported'],
-  channel_binding: [/^(disable|prefer)$/, 'give disable; channel binding is not supported'],
+  channel_binding: [/^(disable|prefer)$/, 'leave it out; channel binding is not supported'],
 };
 
 /** What a parameter that is known from elsewhere is called here. */
