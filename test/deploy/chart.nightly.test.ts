@@ -99,7 +99,7 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
     ['a misspelt value', '--set=api.autoscaling.minReplica=2'],
     ['a server without networks', '--set=network.egress.vault.port=8200'],
     ['an empty list, which would admit everybody', '--set-json=network.ingress=[]'],
-    ['name servers without ports', '--set-json=network.dns={"to":"kube-system"}'],
+    ['a port without a number', '--set-json=network.dns.ports=[{"protocol":"UDP"}]'],
   ])('%s is rejected', (_, value) => {
     const command = ['template', 'transfer-service', CHART, '--kube-version=1.36', value];
     const { status, stderr } = spawnSync(helm as string, command, { encoding: 'utf8' });
