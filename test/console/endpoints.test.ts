@@ -66,6 +66,16 @@ test('a rejected registration shows its errors at their fields, keeps the input,
   expect(blocked.text).toMatch(/id="error-url"/);
 });
 
+test('a URL that an enabled endpoint has is registered again only if a person confirms it', async () => {
+  const { browser } = await editor();
+  const path = await register(browser);
+  const again = await browser.post('/console/endpoints', FIELDS);
+  expect(again.status).toBe(422);
+  expect(again.text).toContain(`is the URL of the enabled endpoint ${path.split('/').at(-1)}`);
+  expect(again.text).toContain('name="again"');
+  expect(await register(browser, { again: 'on' })).not.toBe(path);
+});
+
 test('an edit replaces URL and description, and an empty description is none', async () => {
   const { browser } = await editor();
   const path = await register(browser);

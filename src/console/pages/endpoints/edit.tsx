@@ -1,22 +1,36 @@
 import { pendingText } from '../../../endpoints/disable.js';
 import type { Config } from '../../../platform/config/config.js';
+import { Refusal } from '../../../platform/refusal.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, PostButton, Submit } from '../../components/parts.js';
-import { form, page, type SeeOther, seeOther } from '../../page.js';
+import { form, page, type SeeOther, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
-import { changeEndpoint, type Endpoint, type EndpointVisit, endpointForm, endpointPage } from './endpoint.js';
+import {
+  changeEndpoint,
+  type Endpoint,
+  type EndpointVisit,
+  endpointForm,
+  endpointPage,
+  readEndpoints,
+} from './endpoint.js';
 
 const registerPage = page({
   path: '/console/endpoints/new',
   scope: 'webhooks:write',
-  points: 2,
+  points: 3,
   title: 'Register an endpoint',
-  view: ({ config }) => (
+  view: ({ config, refused }) => (
     <>
       <h1>Register an endpoint</h1>
       <form class="card stack narrow" method="post" action="/console/endpoints">
         <EndpointFields config={config} />
         <SecretField />
+        {refused?.refusal.errors.some(({ code }) => code === REGISTERED) && (
+          <label class="check">
+            <input type="checkbox" name="again" />
+            <span>Register this URL once more: each event then arrives twice</span>
+          </label>
+        )}
         <Submit cancel="/console/endpoints">Register</Submit>
       </form>
       <p class="hint">It receives the events created from now on. To send earlier ones, recover them on its page.</p>
@@ -28,12 +42,24 @@ const register = form({
   path: '/console/endpoints',
   scope: 'webhooks:write',
   page: registerPage,
-  async submit({ operations }, fields) {
+  async submit(visit, fields) {
+    const { operations } = visit;
+    if (!fields.has('again')) await refuseRegistered(visit, fields.get('url'));
     const body = { ...endpointOf(fields), secret: fields.get('secret') ?? '' };
     const { webhookId } = await operations.change<Endpoint>('registerWebhookEndpoint', { body });
     return seeOther(endpointPath(webhookId), 'The endpoint is registered. It receives the events created from now on.');
   },
 });
+
+const REGISTERED = 'already_registered';
+
+/** The second endpoint of a URL doubles every event: a person is asked first. */
+async function refuseRegistered(visit: Visit, url: string | null): Promise<void> {
+  const same = (await readEndpoints(visit)).find((one) => one.enabled && one.url === url);
+  if (!same) return;
+  const detail = `is the URL of the enabled endpoint ${same.webhookId}. To change the secret, use “New secret” on its page`;
+  throw new Refusal('invalid_request', `url ${detail}.`, [{ pointer: '/url', code: REGISTERED, detail }]);
+}
 
 export const registerPages = [registerPage, register];
 
