@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { openAuthority } from './auth/authority.js';
 import { consoleExtension } from './console/router.js';
 import type { Handover } from './delivery/handover.js';
@@ -8,7 +9,6 @@ import { listen, toConfigError } from './http/server.js';
 import { ConfigError } from './platform/config/config-error.js';
 import { EnvelopeError } from './platform/database/encryption.js';
 import { Heartbeat } from './platform/heartbeat.js';
-import { newId } from './platform/ids.js';
 import { type RoleContext, runRole, type Stop } from './process/bootstrap.js';
 import { announceReady } from './process/lifecycle.js';
 import { type KnownTemporal, readinessOf } from './process/readiness.js';
@@ -18,7 +18,7 @@ export async function startApi(context: RoleContext, stops: Stop[], handover: Ha
   const { config, database, log } = context;
   const readiness = readinessOf(context, temporal);
   const authority = openAuthority(context);
-  const heartbeat = new Heartbeat({ db: database, table: 'apis', id: newId(), log });
+  const heartbeat = new Heartbeat({ db: database, table: 'apis', id: randomUUID(), log });
   stops.unshift(() => heartbeat.stop());
   const dependencies = { ...context, handover, authority, readiness, liveApis: () => heartbeat.count };
   const app = createApp(dependencies, consoleExtension);

@@ -1,19 +1,19 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Config } from '../platform/config/config.js';
-import type { Database } from '../platform/database/database.js';
+import { type Database, readClock } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { within } from '../platform/deadline.js';
-import { isId, newId } from '../platform/ids.js';
+import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
 import type { Log } from '../platform/telemetry/log.js';
 import { withinMemory } from '../platform/within-memory.js';
 import { type Caller, includesScope } from './caller.js';
 import { type ClientRecord, checkCredentials, isAlive, readClientRecord } from './client-record.js';
-import { type Clock, Fresh, systemClock } from './fresh.js';
+import { type Clock, Fresh, postgresClock } from './fresh.js';
 import { KeyRing, readOrMakeSigningKeys, readRetiredKeys, SIGNING_ALGORITHM } from './signing-keys.js';
 
 /** A client that has authenticated with one of its secrets. */
@@ -94,9 +94,8 @@ type TokenClaims = z.output<typeof CLAIMS>;
  * Opens the environment's authority. It reads nothing before its first use, so that the API starts without Postgres.
  */
 export function openAuthority(dependencies: AuthorityDependencies) {
-  const { config, database, masterKeys, log, clock = systemClock } = dependencies;
+  const { config, database, masterKeys, log } = dependencies;
   const { authUrl: issuer, baseUrl: audience, accessTokenLifetime: lifetime } = config;
-  const seconds = () => Math.floor(clock.now() / 1_000);
 
   /** Turns a read that fails into `unavailable`. The cause is in the log. */
   const readInTime = async <T>(reading: Promise<T>): Promise<T> => {
@@ -107,6 +106,8 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       throw new Refusal('unavailable', 'Access cannot be checked now. The request had no effect.');
     }
   };
+  const clock = dependencies.clock ?? postgresClock(() => readInTime(readClock(database)));
+  const seconds = async () => Math.floor((await clock.now()) / 1_000);
   const read = (clientId: string) => readInTime(readClientRecord(database, clientId));
   const clients = new LRUCache<string, Fresh<ClientRecord | undefined>>({
     max: MAX_CLIENTS,
@@ -127,6 +128,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       if (!key) throw new errors.JWKSNoMatchingKey();
       return key;
     };
+    const currentDate = new Date(await clock.now());
     try {
       const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
         algorithms: [SIGNING_ALGORITHM],
@@ -134,7 +136,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
         issuer,
         audience,
         requiredClaims: ['exp', 'iat', 'sub', 'jti'],
-        currentDate: new Date(clock.now()),
+        currentDate,
       });
       const claims = CLAIMS.safeParse({ ...payload, kid: protectedHeader.kid });
       if (!claims.success) throw new errors.JWTInvalid('a claim has the wrong form');
@@ -151,7 +153,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     const digest = hash('sha256', token, 'base64url');
     const known = verified.get(digest);
     // The token's key may have been revoked after the first verification.
-    if (known && known.expiresAt > seconds() && (await keyRing.verificationKey(known.kid))) return known;
+    if (known && known.expiresAt > (await seconds()) && (await keyRing.verificationKey(known.kid))) return known;
     const claims = await checkToken(token);
     verified.set(digest, claims);
     return claims;
@@ -177,7 +179,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
      * @throws OutsideOfNetworks; Refusal unavailable
      */
     async verifyClient(clientId: string, clientSecret: Secret, address: string): Promise<VerifiedClient | undefined> {
-      const found = await checkCredentials(read, clientId, clientSecret, clock.now());
+      const found = await checkCredentials(read, clientId, clientSecret, await clock.now());
       if (!found) return undefined;
       const { client, secret } = found;
       if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
@@ -191,8 +193,9 @@ export function openAuthority(dependencies: AuthorityDependencies) {
      * @throws Refusal unavailable
      */
     async issue({ clientId, secretId, scopes: all, secretExpiresAt }: VerifiedClient, scopes = all) {
-      const issuedAt = seconds();
-      const end = Math.min(clock.now() + lifetime, secretExpiresAt ?? Number.POSITIVE_INFINITY);
+      const now = await clock.now();
+      const issuedAt = Math.floor(now / 1_000);
+      const end = Math.min(now + lifetime, secretExpiresAt ?? Number.POSITIVE_INFINITY);
       const expiresIn = Math.max(1, Math.floor(end / 1_000) - issuedAt);
       const scope = scopes.join(' ');
       const { kid, key } = await readInTime(keyRing.signingKey());
@@ -204,7 +207,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
         .setSubject(clientId)
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + expiresIn)
-        .setJti(newId())
+        .setJti(randomUUID())
         .sign(key);
       return { accessToken, expiresIn, scope };
     },
@@ -221,7 +224,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       // A secret that is missing in the cached record may be newer than the record.
       const client = secretOf(cached) ? cached : await record.refresh();
       const secret = secretOf(client);
-      if (!client || client.revoked || !secret || !isAlive(secret, clock.now())) {
+      if (!client || client.revoked || !secret || !isAlive(secret, await clock.now())) {
         throw new Refusal('invalid_token', 'The access token has been revoked.');
       }
       if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
@@ -235,7 +238,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       return new SignJWT({ ...claims, since: since.toISOString(), until: until.toISOString() })
         .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: STATEMENT_TYPE, kid })
         .setIssuer(issuer)
-        .setIssuedAt(seconds())
+        .setIssuedAt(await seconds())
         .sign(key);
     },
 

@@ -4,7 +4,7 @@ import { type Actor, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle, readClock } from '../platform/database/database.js';
 import type { Client, Prisma } from '../platform/database/generated/client.js';
 import { formatDuration } from '../platform/duration.js';
-import { isId, newId } from '../platform/ids.js';
+import { isId, takeId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import { CLIENT_SCOPES, hasOperatorScope, OPERATOR_SCOPES, SCOPES } from './caller.js';
@@ -27,18 +27,20 @@ export interface NewClient {
 export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
   const { name, rateLimit = null, maxEndpoints = null } = wanted;
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
-  const secretId = newId();
   const { secret: clientSecret, hash } = makeRandomSecret();
   return atomically(db, async (tx) => {
+    const { id, at: createdAt } = await takeId(tx);
+    const { id: secretId } = await takeId(tx);
     const client = await tx.prisma.client.create({
       data: {
-        id: newId(),
+        id,
         name,
         scopes: SCOPES.filter((scope) => scopes.includes(scope)),
         networks: [...new Set(wanted.networks)],
         rateLimit,
         maxEndpoints,
-        secrets: { create: { id: secretId, hash } },
+        createdAt,
+        secrets: { create: { id: secretId, hash, createdAt } },
       },
       include: WITH_SECRETS,
     });
@@ -117,8 +119,8 @@ export function revokeClient(db: Handle, actor: Actor, clientId: string): Promis
     const before = await lockClient(tx, clientId);
     if (before.revokedAt) return before;
     await recordAudit(tx, { actor, action: 'clients.revoke', target: clientId });
-    const data = { revokedAt: new Date() };
-    return tx.prisma.client.update({ where: { id: clientId }, data, include: WITH_SECRETS });
+    await tx.query('update clients set revoked_at = clock_timestamp() where id = $1::uuid', [clientId]);
+    return showClient(tx, clientId);
   });
 }
 
@@ -199,9 +201,9 @@ export async function rotateSecret(
       const where = { clientId, revokedAt: null, ...endsAfter(expiresAt) };
       await tx.prisma.clientSecret.updateMany({ where, data: { expiresAt } });
     }
-    const secretId = newId();
+    const { id: secretId, at: createdAt } = await takeId(tx);
     const { secret: clientSecret, hash } = makeRandomSecret();
-    await tx.prisma.clientSecret.create({ data: { id: secretId, clientId, hash, createdAt: new Date(now) } });
+    await tx.prisma.clientSecret.create({ data: { id: secretId, clientId, hash, createdAt } });
     const details = {
       secret_id: secretId,
       ...(expireOldIn !== undefined && { expire_old: formatDuration(expireOldIn) }),
@@ -239,10 +241,11 @@ async function endSecret(tx: Handle, clientId: string, secretId: string): Promis
   const where = { id: secretId, clientId };
   const known = isId(clientId) && isId(secretId) && (await tx.prisma.clientSecret.findFirst({ where }));
   if (!known) throw new Refusal('not_found', 'The client has no such secret.');
-  const data = { revokedAt: new Date() };
-  const { count } = await tx.prisma.clientSecret.updateMany({ where: { ...where, revokedAt: null }, data });
-  return count > 0;
+  return (await tx.query(END_SECRET, [secretId])).length > 0;
 }
+
+const END_SECRET = `
+update client_secrets set revoked_at = clock_timestamp() where id = $1::uuid and revoked_at is null returning id::text`;
 
 function noClient(): Refusal {
   return new Refusal('not_found', 'There is no such client.');

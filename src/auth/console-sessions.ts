@@ -1,6 +1,6 @@
 import { type Action, type Actor, type By, recordAudit } from '../platform/audit.js';
-import { atomically, type Handle, readClock, rowOf } from '../platform/database/database.js';
-import { isId, newId } from '../platform/ids.js';
+import { atomically, type Handle, rowOf } from '../platform/database/database.js';
+import { isId, takeId } from '../platform/ids.js';
 import { describeLimit, LIMITS } from '../platform/limits.js';
 import { Networks } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
@@ -79,6 +79,8 @@ export interface ConsoleSession extends ActingSession {
   maxEndpoints: number | null;
   /** The message for the page of this request; null: none. */
   notice: string | null;
+  /** When the session was read, by Postgres's clock, ms since 1970. */
+  now: number;
 }
 
 /** Whether the session opens the operator's page, and nothing else. */
@@ -87,7 +89,8 @@ export const isOperator = ({ scopes }: Pick<ConsoleSession, 'scopes'>): boolean 
 /** The kind of request that uses a session. A page takes the notice; a live update does not extend the idle time. */
 export type SessionUse = 'page' | 'form' | 'live';
 
-type Row = Omit<ConsoleSession, 'scopes' | 'address'> & Record<'scopes' | 'clientScopes' | 'networks', string[]>;
+type Row = Omit<ConsoleSession, 'scopes' | 'address' | 'now'> &
+  Record<'scopes' | 'clientScopes' | 'networks', string[]> & { now: string };
 
 /**
  * The session of a cookie, from Postgres at each request: any process serves any session, and a revoked client or
@@ -103,9 +106,9 @@ export async function useSession(
 ): Promise<ConsoleSession | undefined> {
   const [row] = await db.query<Row>(USE, [hashSecret(token).toString('hex'), use !== 'live', use === 'page']);
   if (!row) return undefined;
-  const { clientScopes, networks, ...found } = row;
+  const { clientScopes, networks, now, ...found } = row;
   const scopes = new Set(row.scopes.filter((scope) => clientScopes.includes(scope)));
-  const session: ConsoleSession = { ...found, scopes, address };
+  const session: ConsoleSession = { ...found, scopes, address, now: Number(now) };
   if (new Networks(networks).allows(address)) return session;
   await end(db, session, session.id, 'console.end-session', session.id, { reason: 'network_not_allowed' });
   throw new Refusal('network_not_allowed', "The request comes from outside of the client's networks.");
@@ -125,11 +128,10 @@ export async function startSession(
   // Sign-ins of one client wait for each other, so that they do not exceed the limit together.
   await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
   const removed = await tx.query<{ id: string }>(MAKE_ROOM, [clientId, MAX_SESSIONS - 1, secretId]);
-  const session = { id: newId(), clientId, role, address, signedInBy };
+  const { id, at } = await takeId(tx);
+  const session = { id, clientId, role, address, signedInBy };
   const { secret: token, hash: tokenHash } = makeRandomSecret();
-  // Prisma's defaults would be this process's clock.
-  const now = new Date(await readClock(tx));
-  const times = { createdAt: now, lastSeenAt: now };
+  const times = { createdAt: at, lastSeenAt: at };
   await tx.prisma.consoleSession.create({ data: { ...session, tokenHash, secretId, scopes, ...times } });
   const by = bySession(session);
   await recordAudit(tx, { ...by, action: 'console.sign-in', target: clientId, details: link ? { link } : {} });
@@ -208,7 +210,8 @@ with found as materialized (
 )
 select id::text, client_id::text as "clientId", name as "clientName", secret_id::text as "secretId", role,
        to_json(scopes) as scopes, signed_in_by as "signedInBy", notice, to_json(client_scopes) as "clientScopes",
-       to_json(networks) as networks, rate_limit as "rateLimit", max_endpoints as "maxEndpoints"
+       to_json(networks) as networks, rate_limit as "rateLimit", max_endpoints as "maxEndpoints",
+       (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now
   from found`;
 
 const LIST = `
@@ -245,9 +248,9 @@ export function makeSignInLink(db: Handle, actor: Actor, baseUrl: string, grant:
       const detail = `Limit: ${describeLimit(LIMITS.signInLinks)}. A link is open until it is used or expires.`;
       throw new Refusal('console_link_limit_reached', detail, [], { retryAfter: LINK_LIFETIME / 1_000 });
     }
-    const id = newId();
+    const { id, at } = await takeId(tx);
     const { secret: code, hash: codeHash } = makeRandomSecret();
-    const expiresAt = new Date((await readClock(tx)) + LINK_LIFETIME);
+    const expiresAt = new Date(at.getTime() + LINK_LIFETIME);
     await tx.prisma.consoleCode.create({ data: { id, codeHash, clientId, secretId, role, scopes, expiresAt } });
     const details = { link: id, role, expires_at: expiresAt.toISOString(), ...(secretId && { secret_id: secretId }) };
     await recordAudit(tx, { actor, action: 'console.link', target: clientId, details });

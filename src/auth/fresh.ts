@@ -1,12 +1,21 @@
 /** The two clocks of the auth code. A test sets them. */
 export interface Clock {
-  /** The wall clock, ms since 1970, for the times in tokens. */
-  now(): number;
+  /** Postgres's clock, ms since 1970, for the times in tokens and of secrets. */
+  now(): number | Promise<number>;
   /** A monotonic clock, ms since any point, for the ages of cached records. */
   steady(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now(), steady: () => performance.now() };
+const steady = () => performance.now();
+
+/**
+ * Postgres's clock as it was read in the last 3 s, and the time since then: this process's own clock may be wrong.
+ * @param read ms since 1970
+ */
+export function postgresClock(read: () => Promise<number>): Clock {
+  const offset = new Fresh(async () => (await read()) - steady(), { steady });
+  return { now: async () => (await offset.get()) + steady(), steady };
+}
 
 /** ms, counted from the start of the read. */
 const MAX_AGE = 3_000;
@@ -23,7 +32,7 @@ export class Fresh<T> {
 
   constructor(
     private readonly read: () => Promise<T>,
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, 'steady'>,
   ) {}
 
   /** Rejects if the value is older than `maxAge` (ms) and cannot be read. */

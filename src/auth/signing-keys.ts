@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { type Actor, recordAudit } from '../platform/audit.js';
-import { type Database, type Handle, lockInTransaction } from '../platform/database/database.js';
+import { type Database, type Handle, lockInTransaction, readClock } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
@@ -126,9 +126,10 @@ export async function listSigningKeys(db: Handle, lifetime: number) {
     select: { kid: true, createdAt: true, retiredAt: true },
     orderBy: [{ createdAt: 'desc' }, { kid: 'asc' }],
   });
+  const now = await readClock(db);
   return keys.map((key) => {
     const verifiesUntil = key.retiredAt && new Date(key.retiredAt.getTime() + lifetime + RETIREMENT_MARGIN);
-    const state = verifiesUntil === null ? 'signing' : verifiesUntil.getTime() > Date.now() ? 'verifying' : 'expired';
+    const state = verifiesUntil === null ? 'signing' : verifiesUntil.getTime() > now ? 'verifying' : 'expired';
     return { ...key, state, verifiesUntil };
   });
 }

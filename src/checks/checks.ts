@@ -4,9 +4,9 @@ import { admitWorkflow, enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
-import { type Handle, lockInTransaction } from '../platform/database/database.js';
+import { type Handle, lockInTransaction, readClock } from '../platform/database/database.js';
 import type { Prisma } from '../platform/database/generated/client.js';
-import { newId } from '../platform/ids.js';
+import { takeId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
@@ -45,7 +45,7 @@ export async function startCheck(
   await admitWorkflow(tx, { type: 'checkReceiver', clientId, endpointId }, LIMITS.checksAtOnce, 'check');
   await ofEndpoint.consume(tx, endpointId);
   await ofClient.consume(tx, clientId);
-  const checkId = newId();
+  const { id: checkId } = await takeId(tx);
   const host = hostOf(endpoint.url);
   await tx.query(BEGIN, [checkId, clientId, endpointId]);
   await enqueueWorkflow(tx, {
@@ -141,14 +141,15 @@ interface CheckId {
 
 /** @throws Refusal not_found */
 export async function getCheck(db: Handle, of: CheckId): Promise<CheckRecord> {
-  const check = await readCheck(db, of);
-  if (check.finishedAt !== null || Date.now() - check.startedAt.getTime() < START_WITHIN * 1_000) return check;
-  return (await endUnstartedChecks(db, of.clientId)) === 0 ? check : readCheck(db, of);
+  const now = await readClock(db);
+  const check = await readCheck(db, of, now);
+  if (check.finishedAt !== null || now - check.startedAt.getTime() < START_WITHIN * 1_000) return check;
+  return (await endUnstartedChecks(db, of.clientId)) === 0 ? check : readCheck(db, of, now);
 }
 
-async function readCheck(db: Handle, { clientId, endpointId, id }: CheckId): Promise<CheckRecord> {
+async function readCheck(db: Handle, { clientId, endpointId, id }: CheckId, now: number): Promise<CheckRecord> {
   const check = await db.prisma.receiverCheck.findFirst({
-    where: { id, clientId, endpointId, startedAt: { gt: new Date(Date.now() - KEPT) } },
+    where: { id, clientId, endpointId, startedAt: { gt: new Date(now - KEPT) } },
     include: WITH_CASES,
   });
   if (!check) throw new Refusal('not_found', 'There is no such check; a check is kept for a day.');

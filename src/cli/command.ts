@@ -97,16 +97,19 @@ export function parseTime(text: string): number {
 /** A day, or a time with its zone. */
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d))?$/;
 
-/** A time, or a duration before now. @returns ms since 1970 */
-export function parseSince(text: string): number {
+/** A time, ms since 1970, given Postgres's clock `now`: the clock of this machine may differ from the rows'. */
+export type When = (now: number) => number;
+
+/** A time, or a duration before now. */
+export function parseSince(text: string): When {
   const ago = parseDuration(text);
-  if (ago !== undefined) return Date.now() - ago;
+  if (ago !== undefined) return (now) => now - ago;
   const [, day = '', timeOfDay, zone] = ISO_TIME.exec(text) ?? [];
   const time = timeOfParts(day, timeOfDay, zone);
   if (time === undefined) {
     throw new InvalidArgumentError('Give a duration such as 2h, or a time such as 2026-11-21T10:00:00Z.');
   }
-  return time;
+  return () => time;
 }
 
 /** The id of a `thing`. A text that is not a UUID is not found, as in the API. @throws Refusal not_found */

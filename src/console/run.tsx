@@ -10,6 +10,7 @@ import { limitParameters } from '../http/validation-errors.js';
 import { withDeadline } from '../platform/deadline.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import { ErrorSummary, Refused } from './components/parts.js';
+import { Now } from './components/values.js';
 import { isConsolePath, isLive, type Services, sessionOf } from './guard.js';
 import { CONSOLE_HEADERS, MOST_UNSEEN, redirect, show } from './layout.js';
 import { lacksScope, operationsOf, readLimited } from './operations.js';
@@ -58,10 +59,12 @@ async function showPage(ctx: AppContext, services: Services, page: Page, visit: 
   const view = await page.view(visit);
   if (typeof view === 'object' && view !== null && 'location' in view) return redirect(ctx, services, view.location);
   const content = (
-    <Refused.Provider value={visit.refused}>
-      {visit.refused && <ErrorSummary refused={visit.refused} />}
-      {view}
-    </Refused.Provider>
+    <Now.Provider value={new Date(visit.session.now)}>
+      <Refused.Provider value={visit.refused}>
+        {visit.refused && <ErrorSummary refused={visit.refused} />}
+        {view}
+      </Refused.Provider>
+    </Now.Provider>
   );
   const { session, read } = visit;
   const unseen = session.scopes.has('webhooks:read')

@@ -60,8 +60,13 @@ export class LiveWorkers {
     return (this.#rank(endpointId) + wakeUp) % holders;
   }
 
+  /** Postgres's clock, ms since 1970, once the first heartbeat was answered. Until then no attempt starts. */
+  get now(): number {
+    return this.#heartbeat.now;
+  }
+
   /** Whether this worker has its turn in this second. The live workers take turns. @param now ms since 1970 */
-  hasTurn(now = Date.now()): boolean {
+  hasTurn(now = this.now): boolean {
     const place = this.#heartbeat.others.filter((other) => other < this.workerId).length;
     return Math.floor(now / 1_000) % this.count === place;
   }

@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database } from '../platform/database/database.js';
 import { SERVICE_SETTINGS, withServerSettings } from '../platform/database/server-settings.js';
 import { within } from '../platform/deadline.js';
-import { newId } from '../platform/ids.js';
 import type { Secret } from '../platform/secret.js';
 import type { Log } from '../platform/telemetry/log.js';
 import { type Handover, NOTHING_LEASED } from './handover.js';
@@ -60,7 +60,7 @@ export interface ListenerOptions {
  * connects again if it does not hear that within five.
  */
 export class AttemptListener {
-  readonly #own = `listener_${newId()}`;
+  readonly #own = `listener_${randomUUID()}`;
   readonly #wakeUps;
   readonly #times;
   readonly #stopping = new AbortController();

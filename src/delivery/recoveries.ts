@@ -5,7 +5,7 @@ import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction, readClock, rowOf } from '../platform/database/database.js';
-import { lowestIdAt, newId } from '../platform/ids.js';
+import { lowestIdAt, takeId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { queueLate, wakeWorkflows } from './queue.js';
@@ -94,7 +94,7 @@ function measure(tx: Handle, request: Recovery): Promise<RecoverySize> {
 /** @returns the id of the recovery */
 async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: string): Promise<string> {
   const { by, clientId, endpointId, since, until, includeMissing, includePending } = request;
-  const recoveryId = newId();
+  const { id: recoveryId } = await takeId(tx);
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
   const ids = [recoveryId, clientId, endpointId];
   const { count, missing, pending } = size;

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import { atomically, type Handle, rowOf, tryLockInTransaction } from '../platform/database/database.js';
+import { atomically, type Handle, readClock, rowOf, tryLockInTransaction } from '../platform/database/database.js';
 import { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { within } from '../platform/deadline.js';
 import { lowestIdAt } from '../platform/ids.js';
-import { describeLimit, LIMITS } from '../platform/limits.js';
+import { describeLimit, isTooLong, LIMITS, MAX_WINDOW_DAYS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
@@ -95,6 +95,23 @@ export interface DisabledPeriod {
   from: Date;
   to: Date | null;
   reason: DisabledReason;
+}
+
+/**
+ * @param where the field of the request that is the start of the window
+ * @throws Refusal invalid_request if the window is longer than the longest, or began so long ago
+ */
+export async function refuseTooLong(
+  db: Handle,
+  window: { since: number; until?: number | undefined },
+  where: { pointer: string } | { parameter: string },
+): Promise<void> {
+  if (!isTooLong(window, await readClock(db))) return;
+  const detail = `the window may be at most ${MAX_WINDOW_DAYS} days`;
+  const part = 'pointer' in where ? 'body' : 'query';
+  throw new Refusal('invalid_request', `The ${part} is invalid; see errors.`, [
+    { ...where, code: 'window_too_long', detail },
+  ]);
 }
 
 /** What became of a client's events at one endpoint. The numbers of the statuses and `missing` add up to `events`. */

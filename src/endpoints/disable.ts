@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, type Handle, rowOf, tryLockInTransaction } from '../platform/database/database.js';
+import { type Database, type Handle, readClock, rowOf, tryLockInTransaction } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -25,7 +25,7 @@ export async function disableEndpoint(
 ): Promise<number | undefined> {
   const { count } = await db.prisma.endpoint.updateMany({
     where: { id: endpointId, enabled: true, deletedAt: null, ...(url !== undefined && { url }) },
-    data: { enabled: false, disabledReason: reason },
+    data: { enabled: false, disabledReason: reason, updatedAt: new Date(await readClock(db)) },
   });
   if (count === 0) return undefined;
   await keepDisabledPeriods(db, endpointId);

@@ -1,8 +1,8 @@
 import { type Actor, type By, recordAudit } from '../platform/audit.js';
-import { atomically, type Handle, lockInTransaction } from '../platform/database/database.js';
+import { atomically, type Handle, lockInTransaction, readClock } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import type { Endpoint } from '../platform/database/generated/client.js';
-import { newId, timeOf } from '../platform/ids.js';
+import { takeId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
 import { cancelPending, disableEndpoint } from './disable.js';
@@ -38,12 +38,11 @@ export async function registerEndpoint(
 ): Promise<PublicEndpoint> {
   const { clientId, url, enabled } = fields;
   refuseBadUrl(url, rules);
-  const id = newId();
-  const now = new Date(timeOf(id));
   return atomically(db, async (tx) => {
     // A client's registrations run one at a time, so that two concurrent ones cannot exceed the limit.
     await lockInTransaction(tx, `endpoints of ${clientId}`);
     await refuseBeyondLimit(tx, rules.maxEndpoints, clientId, url);
+    const { id, at: now } = await takeId(tx);
     const endpoint = await tx.prisma.endpoint.create({
       data: {
         ...fields,
@@ -146,6 +145,7 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
         ...(url !== undefined && { url }),
         ...(description !== undefined && { description }),
         ...(maxConcurrency !== undefined && { maxConcurrency }),
+        updatedAt: new Date(await readClock(tx)),
       },
       omit: WITHOUT_SECRET,
     });
@@ -178,7 +178,8 @@ async function setEnabled(
   }
   if (enabled) refuseWhileCancelling(before);
   else await disableEndpoint(tx, id, who);
-  const data = enabled ? enabledNow() : { disabledReason: who };
+  const now = new Date(await readClock(tx));
+  const data = enabled ? enabledAt(now) : { disabledReason: who, updatedAt: now };
   const after = await tx.prisma.endpoint.update({ where: { id }, data, omit: WITHOUT_SECRET });
   await keepDisabledPeriods(tx, id);
   const action = enabled ? 'endpoints.enable' : 'endpoints.disable';
@@ -216,12 +217,15 @@ export async function refuseIfChanged(tx: Handle, clientId: string, id: string, 
 export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {
     await lockEndpoint(tx, clientId, id);
-    await tx.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } });
+    await tx.query(DELETE, [id]);
     await keepDisabledPeriods(tx, id);
     await cancelPending(tx, id);
     await recordAudit(tx, { ...by, action: 'endpoints.delete', target: id, details: { client_id: clientId } });
   });
 }
+
+const DELETE =
+  'update webhook_endpoints set deleted_at = clock_timestamp(), updated_at = clock_timestamp(), secret_envelope = null where id = $1::uuid';
 
 /** Enables or disables an endpoint as the operator. @throws Refusal not_found | cancellation_in_progress */
 export function setEndpointEnabledByOperator(db: Handle, actor: Actor, id: string, enabled: boolean) {
@@ -245,12 +249,16 @@ export function setEndpointConcurrencyByOperator(
     const [was, limit] = [before.maxConcurrency ?? 'default', maxConcurrency ?? 'default'];
     const details = { client_id: before.clientId, was, limit };
     await recordAudit(tx, { actor, action: 'endpoints.set-concurrency', target: id, details });
-    return tx.prisma.endpoint.update({ where: { id }, data: { maxConcurrency }, omit: WITHOUT_SECRET });
+    return tx.prisma.endpoint.update({
+      where: { id },
+      data: { maxConcurrency, updatedAt: new Date(await readClock(tx)) },
+      omit: WITHOUT_SECRET,
+    });
   });
 }
 
-/** The columns that enabling an endpoint sets. */
-export const enabledNow = () => ({ enabled: true, disabledReason: null, enabledAt: new Date() });
+/** The columns that enabling an endpoint sets. @param at by Postgres's clock */
+export const enabledAt = (at: Date) => ({ enabled: true, disabledReason: null, enabledAt: at, updatedAt: at });
 
 /**
  * Locks an endpoint's row, and reads it: changes of the endpoint wait for it, inserts of its deliveries do not.

@@ -1,4 +1,4 @@
-import { type Handle, rowOf, timeLimited } from '../platform/database/database.js';
+import { type Handle, readClock, rowOf, timeLimited } from '../platform/database/database.js';
 import { lowestIdOf, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AttemptError } from '../platform/vocabulary.js';
@@ -77,10 +77,11 @@ interface Row extends Latest {
 export function readEndpointHealth(
   db: Handle,
   clientId: string,
-  { endpointId, now = Date.now() }: { endpointId?: string; now?: number } = {},
+  { endpointId, now: given }: { endpointId?: string; now?: number } = {},
 ): Promise<ReadonlyMap<string, EndpointHealth>> {
-  const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
   return timeLimited(db, TIME_LIMIT, async (tx) => {
+    const now = given ?? (await readClock(tx));
+    const first = now - (now % HOUR) - (SHOWN_HOURS - 1) * HOUR;
     const rows = await tx.query<Row>(HEALTH, [clientId, endpointId ?? null]);
     return new Map(rows.map((row) => [row.id, toHealth(row, first)]));
   });

@@ -96,6 +96,8 @@ export class EndpointHours {
   constructor(
     private readonly db: Handle,
     log: Log,
+    /** Postgres's clock; undefined: attempts are dated by it already. */
+    private readonly clock?: { now: number },
   ) {
     this.#writes = new Periodic({
       interval: INTERVAL,
@@ -116,7 +118,8 @@ export class EndpointHours {
   }
 
   #countAt(id: string, { startedAt, durationMs, responseStatus, error }: CountedAttempt): void {
-    const started = startedAt.getTime();
+    const ahead = this.clock ? this.clock.now - Date.now() : 0;
+    const started = startedAt.getTime() + Math.round(ahead);
     const ended = started + Math.round(durationMs);
     this.#add({
       endpoint_id: id,

@@ -1,6 +1,6 @@
 import { type Handle, rowOf } from '../platform/database/database.js';
 import type { Notification } from '../platform/database/generated/client.js';
-import { NIL_ID, newId } from '../platform/ids.js';
+import { NIL_ID, takeId } from '../platform/ids.js';
 import { EVENT_VERSION, type NotificationType } from '../platform/vocabulary.js';
 import { hostOf } from './url.js';
 
@@ -76,7 +76,7 @@ interface NewNotification extends Pick<Notification, 'clientId' | 'endpointId' |
 }
 
 async function insert(tx: Handle, { type, at, clientId, endpointId, open, data }: NewNotification): Promise<void> {
-  const id = newId();
+  const { id } = await takeId(tx);
   const body = JSON.stringify({ id, version: EVENT_VERSION, type, data, created_at: at });
   await tx.query(INSERT, [id, type, clientId, endpointId, body, open]);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkCredentials, readClientRecord } from '../auth/client-record.js';
 import { createClient, rotateSecret } from '../auth/clients.js';
 import { personHere } from '../platform/audit.js';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, readClock } from '../platform/database/database.js';
 import { Refusal } from '../platform/refusal.js';
 import { Secret } from '../platform/secret.js';
 import type { Stack } from './stack.js';
@@ -52,7 +52,7 @@ async function credentialsFor(
   if (known) {
     const { client_id, client_secret } = known;
     const find = (id: string) => readClientRecord(db, id);
-    const works = await checkCredentials(find, client_id, new Secret(client_secret), Date.now());
+    const works = await checkCredentials(find, client_id, new Secret(client_secret), await readClock(db));
     if (works) return { client_id, client_secret };
     // Its secret was revoked or has expired: its endpoints and transfers are the client's.
     const renewed = await rotateSecret(db, personHere(), client_id).catch((error: unknown) => {

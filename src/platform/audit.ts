@@ -4,7 +4,7 @@ import type { Database, Handle } from './database/database.js';
 import type { AuditEntry, Prisma } from './database/generated/client.js';
 import { requireOwner } from './database/roles.js';
 import { formatDuration } from './duration.js';
-import { type IdRange, idsWithin, lowestIdAt, newId, timeOf } from './ids.js';
+import { type IdRange, idsWithin, lowestIdAt, NOW, newIdSql } from './ids.js';
 import { inBatches, lowestIdBefore } from './retention.js';
 
 /** Who acts: a person at a command line, a client's system, a session of its console, or the service itself. */
@@ -56,10 +56,12 @@ interface AuditRecord extends By {
 /** Writes one entry. `tx` is the transaction of the action, so that both commit or neither does. */
 export async function recordAudit(tx: Handle, record: AuditRecord): Promise<void> {
   const { actor, session, action, target, details } = record;
-  const id = newId();
-  const data = { id, at: new Date(timeOf(id)), actor, action, target, details: { ...details, ...session } };
-  await tx.prisma.auditEntry.create({ data });
+  await tx.query(RECORD, [actor, action, target, JSON.stringify({ ...details, ...session })]);
 }
+
+const RECORD = `
+insert into audit_entries (id, at, actor, action, target, details)
+select ${newIdSql('at')}, at, $1::text, $2::text, $3::text, $4::jsonb from (select ${NOW} as at) t`;
 
 interface EntryFilters extends IdRange {
   target?: string | undefined;

@@ -26,6 +26,8 @@ export class Heartbeat {
   #others: readonly string[] = [];
   /** When the last heartbeat was sent that Postgres has answered; undefined: none was. */
   #beatAt: number | undefined;
+  /** Postgres's clock less `performance.now()`, ms. */
+  #offset = 0;
   readonly #heart: Periodic;
 
   constructor(private readonly options: HeartbeatOptions) {
@@ -51,6 +53,11 @@ export class Heartbeat {
     return this.#beatAt === undefined || performance.now() - this.#beatAt > LIFETIME;
   }
 
+  /** Postgres's clock, ms since 1970; before the first heartbeat, any time. */
+  get now(): number {
+    return performance.now() + this.#offset;
+  }
+
   start(): void {
     this.#heart.start();
   }
@@ -68,7 +75,8 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const { db, table, id, onChange } = this.options;
     const sentAt = performance.now();
-    const { others } = await rowOf<{ others: string[] }>(db, BEATS[table], [id, LIFETIME]);
+    const { others, now } = await rowOf<{ others: string[]; now: string }>(db, BEATS[table], [id, LIFETIME]);
+    this.#offset = Number(now) - performance.now();
     const wasCutOff = this.isCutOff;
     this.#beatAt = sentAt;
     if (!wasCutOff && others.join() === this.#others.join()) return;
@@ -83,7 +91,8 @@ with alive as (
   insert into ${table} (id, alive_until) values ($1::uuid, now() + $2::int * interval '1 millisecond')
   on conflict (id) do update set alive_until = excluded.alive_until
 )
-select coalesce(json_agg(id order by id), '[]') as others
+select coalesce(json_agg(id order by id), '[]') as others,
+       (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now
   from ${table} where id <> $1::uuid and alive_until > now() and alive_until <= now() + interval '60 seconds'`;
 
 const BEATS = { workers: beat('workers'), apis: beat('apis') };

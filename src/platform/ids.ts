@@ -1,12 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
+import { type Handle, rowOf } from './database/database.js';
 
 let last = { at: Number.NaN, seq: 0 };
 
 /**
- * A UUID version 7 (RFC 9562). It sorts by time, so that index writes stay local; within a millisecond it sorts after
- * the process's id before it, so that rows that it makes one after the other are listed so. @param at its time, ms
- * since 1970
+ * A UUID version 7 (RFC 9562) of this process's clock, for what no row keeps: rows have ids of Postgres's clock
+ * (`newIdSql`, `takeId`). Within a millisecond it sorts after the process's id before it. @param at its time, ms since
+ * 1970
  */
 export function newId(at = Date.now()): string {
   last = { at, seq: at === last.at ? last.seq + 1 : randomInt(2 ** 31) };
@@ -25,6 +26,13 @@ export const newIdSql = (at: string): string =>
   `(overlay(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') placing '-' from 9 for 0)
       || '-7' || lpad(to_hex(least(999, greatest(0, extract(epoch from clock_timestamp() - ${at}) * 1000000))::int * 4), 3, '0')
       || substr(gen_random_uuid()::text, 19))::uuid`;
+
+/** An id of now and its time, for a row that needs its id before it is inserted. Call it in the row's transaction. */
+export function takeId(db: Pick<Handle, 'query'>): Promise<{ id: string; at: Date }> {
+  return rowOf(db, TAKE_ID, []);
+}
+
+const TAKE_ID = `select ${newIdSql('at')}::text as id, at from (select ${NOW} as at) t`;
 
 /** The nil UUID (RFC 9562 §5.9): below every id, and no row's. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';

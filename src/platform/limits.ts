@@ -75,7 +75,10 @@ const MAX_WINDOW = MAX_WINDOW_DAYS * 86_400_000;
  */
 const CLOCK_ALLOWANCE = 10_000;
 
-/** Whether [since, until) is longer than the longest window. `until` undefined: now. Times are ms since 1970. */
-export function isTooLong({ since, until }: { since: number; until?: number | undefined }): boolean {
-  return until === undefined ? Date.now() - since > MAX_WINDOW + CLOCK_ALLOWANCE : until - since > MAX_WINDOW;
+/**
+ * Whether [since, until) is longer than the longest window. Times are ms since 1970.
+ * @param until undefined: `now`, by Postgres's clock
+ */
+export function isTooLong({ since, until }: { since: number; until?: number | undefined }, now: number): boolean {
+  return until === undefined ? now - since > MAX_WINDOW + CLOCK_ALLOWANCE : until - since > MAX_WINDOW;
 }

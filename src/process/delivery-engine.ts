@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createCheckActivities } from '../../activities/check-receiver.js';
 import { createDeliverActivities } from '../../activities/deliver.js';
 import { createNotifyActivities } from '../../activities/notify.js';
@@ -29,7 +30,6 @@ import { measureClients, readClientResults } from '../endpoints/client-results.j
 import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
 import { measureNotified, readNotified } from '../endpoints/notified.js';
-import { newId } from '../platform/ids.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
 import type { RoleContext } from './bootstrap.js';
@@ -47,19 +47,19 @@ const [INTERVAL, SANDBOX_INTERVAL] = [1_000, 500];
 export function createDeliveryEngine(context: RoleContext) {
   const { config, database, metrics, log } = context;
   const { retryDelays, workflows, disableAfter } = config;
-  const token = newId();
+  const token = randomUUID();
   const sender = createSender({ guard: createAddressGuard(config.receivers), clientPools: config.clientPools });
   const operator = config.notify && {
     ...config.notify,
     sender: operatorSender(config.receivers, config.notify),
   };
   const recorder = new Recorder(database, { token, workflows }, log);
-  const endpointHours = new EndpointHours(database, log);
   const onGrown = () => {
     slots.refresh();
     dispatcher.poll();
   };
   const workers = new LiveWorkers(database, token, onGrown, log);
+  const endpointHours = new EndpointHours(database, log, workers);
   const waiting = shareWaiting(database, workers);
   const perEndpoint = config.endpointConcurrency;
   const { workerConcurrency: total, clientConcurrency: perClient } = config;

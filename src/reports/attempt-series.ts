@@ -1,5 +1,5 @@
 import { type Causes, HOUR, type HourCount, quantileOf, sumOf, sumOfCauses } from '../endpoints/hours.js';
-import type { Handle } from '../platform/database/database.js';
+import { type Handle, readClock } from '../platform/database/database.js';
 import type { DisabledReason, RECOVERY_STATUSES } from '../platform/vocabulary.js';
 
 /** The periods of a plot: their length and that of each of its steps, ms. */
@@ -39,10 +39,10 @@ export async function readAttemptSeries(
   db: Handle,
   id: string,
   period: PlotPeriod,
-  now = Date.now(),
+  given?: number,
 ): Promise<AttemptSeries> {
   const { step, steps } = PLOT_PERIODS[period];
-  const first = startOfPlot(period, now);
+  const first = startOfPlot(period, given ?? (await readClock(db)));
   const rows = await db.query<Row>(HOURS, [id, new Date(first).toISOString()]);
   const byStep = Map.groupBy(rows, ({ hour }) => Math.floor((hour.getTime() - first) / step));
   return {
@@ -86,9 +86,9 @@ export async function readEndpointMarks(
   db: Handle,
   endpointId: string,
   period: PlotPeriod,
-  now = Date.now(),
+  given?: number,
 ): Promise<EndpointMarks> {
-  const since = new Date(startOfPlot(period, now)).toISOString();
+  const since = new Date(startOfPlot(period, given ?? (await readClock(db)))).toISOString();
   const values = [endpointId, since, MOST_MARKS];
   return {
     disabled: await db.query<EndpointMarks['disabled'][number]>(DISABLED, values),

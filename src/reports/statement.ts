@@ -38,7 +38,7 @@ export async function readStatement(db: Handle, request: StatementRequest) {
   const until = request.until ?? now;
   const since = request.since ?? Math.max(now - DAY, endpoint.createdAt.getTime());
   if (since >= until) throw refusal('invalid_request', 'until', 'invalid_range', 'must be later than since');
-  if (isTooLong({ since, until: request.until })) {
+  if (isTooLong({ since, until: request.until }, now)) {
     const detail = `the window may be at most ${MAX_WINDOW_DAYS} days`;
     throw refusal('invalid_request', 'since', 'window_too_long', detail);
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { showClient } from '../auth/clients.js';
 import { deleteEndpoint } from '../endpoints/endpoints.js';
 import { type By, recordAudit } from '../platform/audit.js';
-import type { Database } from '../platform/database/database.js';
+import { type Database, readClock } from '../platform/database/database.js';
 import { requireOwner } from '../platform/database/roles.js';
 import { inBatches } from '../platform/retention.js';
 import { UNFINISHED_STATUSES } from './states.js';
@@ -26,7 +26,7 @@ export async function eraseClient(database: Database, by: By, clientId: string, 
   const { revokedAt, erasedAt } = await showClient(database, clientId);
   if (erasedAt) return { transfers: 0, endpoints: 0 };
   if (!revokedAt) throw new Error(`the client is not revoked; run: clients revoke ${clientId}`);
-  await sleep(Math.max(0, revokedAt.getTime() + LAST_REQUESTS - Date.now()));
+  await sleep(Math.max(0, revokedAt.getTime() + LAST_REQUESTS - (await readClock(database))));
   const [open] = await database.query<{ id: string; status: string }>(UNFINISHED, [clientId, UNFINISHED_STATUSES]);
   if (open) throw new Error(`the transfer ${open.id} is ${open.status}; end it first, with transfers set-status`);
 
@@ -48,9 +48,7 @@ export async function eraseClient(database: Database, by: By, clientId: string, 
     return count === limit;
   });
   await database.prisma.notificationsSeen.deleteMany({ where: { clientId } });
-  const notify = { notifyUrl: null, notifySecretEnvelope: null };
-  const data = { name: 'erased', networks: [], ...notify, erasedAt: new Date() };
-  await database.prisma.client.update({ where: { id: clientId }, data });
+  await database.query(ERASE_CLIENT, [clientId]);
   return { transfers, endpoints };
 }
 
@@ -67,6 +65,10 @@ async function eraseRows(database: Database, statement: string, clientId: string
   });
   return changed;
 }
+
+const ERASE_CLIENT = `
+update clients set name = 'erased', networks = '{}', notify_url = null, notify_secret_envelope = null,
+       erased_at = clock_timestamp() where id = $1::uuid`;
 
 const UNFINISHED = `
 select id::text, status::text from transfers where client_id = $1::uuid and status = any($2::text[]::transfer_status[]) limit 1`;

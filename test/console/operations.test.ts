@@ -27,6 +27,7 @@ function session(scopes: readonly string[] = ALL, clientId = client.id): Console
     rateLimit: null,
     maxEndpoints: null,
     notice: null,
+    now: 0,
   };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Recorder } from '../../src/delivery/record.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
-import { enabledNow } from '../../src/endpoints/endpoints.js';
+import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
@@ -254,7 +254,7 @@ describe('an attempt that waits', () => {
       'disabled and enabled again',
       async (id: string) => {
         await disable(id);
-        await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+        await db.prisma.endpoint.update({ where: { id }, data: enabledAt(new Date()) });
       },
     ],
     // The cancellation of its backlog has not reached the delivery yet.

@@ -10,7 +10,7 @@ import {
 } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
-import { enabledNow } from '../../src/endpoints/endpoints.js';
+import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
@@ -57,7 +57,7 @@ async function change({ clientId }: Scope): Promise<string> {
 /** Disables the endpoint, which cancels its pending deliveries, and enables it again. */
 async function cancelPending({ endpointId: id }: Scope): Promise<void> {
   await db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
-  await db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+  await db.prisma.endpoint.update({ where: { id }, data: enabledAt(new Date()) });
 }
 const reset = async (scope: Scope, after: string | null = null, limit = 10) => {
   const room = await roomInLateLine(db, scope.endpointId, limit);
@@ -268,7 +268,7 @@ describe('a batch of a recovery', () => {
       const { id: transferId } = await makeTransfer(db, scope.clientId);
       await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
     }
-    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: enabledNow() });
+    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: enabledAt(new Date()) });
     const { recoverBatch } = activities();
     const batch = await recoverBatch(await requestOf(scope, { phase: 'missing', after: null }));
     expect(batch).toEqual({ recovered: 2, next: { phase: 'missing', after: expect.any(String) } });

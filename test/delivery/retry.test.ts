@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dropStale, freeExpired, readTargets } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
-import { enabledNow } from '../../src/endpoints/endpoints.js';
+import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { lease, makeOne, record } from '../support/attempt.js';
@@ -54,7 +54,7 @@ async function ended(status: 'succeeded' | 'failed' | 'cancelled'): Promise<Targ
   await enable(target.endpointId);
   return target;
 }
-const enable = (id: string) => db.prisma.endpoint.update({ where: { id }, data: enabledNow() });
+const enable = (id: string) => db.prisma.endpoint.update({ where: { id }, data: enabledAt(new Date()) });
 
 const retry = ({ clientId, deliveryId }: Target) => retryDelivery(db, handover, { by, clientId, deliveryId });
 const read = async ({ deliveryId: id, eventId }: Target) => ({

@@ -1,13 +1,14 @@
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
 import { expireAudit, exportEntries, listEntries } from '../../platform/audit.js';
+import { readClock } from '../../platform/database/database.js';
 import type { AuditEntry } from '../../platform/database/generated/client.js';
 import { untilSignalled } from '../../process/lifecycle.js';
-import { type Command, idOf, parseSince } from '../command.js';
+import { type Command, idOf, parseSince, type When } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { expiring, onDatabase } from '../with-database.js';
 
-type Filters = { target?: string; actor?: string; action?: string; since?: number };
+type Filters = { target?: string; actor?: string; action?: string; since?: When };
 
 /** `audit …`: who changed what. */
 export function declare(audit: Command): void {
@@ -15,8 +16,8 @@ export function declare(audit: Command): void {
     about: 'list audit entries, newest first',
     cursor: '--before, --cursor <id>',
     columns: ['at', 'actor', 'database_role', 'action', 'target', 'details'],
-    read: (database, { since, ...filters }: Filters & Page) =>
-      listEntries(database, { ...filters, createdAfter: since && since - 1 }),
+    read: async (database, { since, ...filters }: Filters & Page) =>
+      listEntries(database, { ...filters, createdAfter: since && since(await readClock(database)) - 1 }),
     present,
   })
     .option('--target <id>', 'only entries about this client, endpoint, transfer, delivery or key')
@@ -45,13 +46,16 @@ function parseAction(text: string): string {
   return text;
 }
 
-type ExportOptions = { since?: number; after?: string; follow?: true };
+type ExportOptions = { since?: When; after?: string; follow?: true };
 
 /** `audit export`: one page in memory at a time, as fast as the reader takes it. */
 const exportLines = onDatabase(async ({ database }, { since, after, follow }: ExportOptions) => {
   const ended = new AbortController();
   if (follow) void untilSignalled().then(() => ended.abort());
-  const pages = exportEntries(database, { since, after, follow: follow && ended.signal });
+  const pages = exportEntries(database, {
+    since: since?.(await readClock(database)),
+    ...{ after, follow: follow && ended.signal },
+  });
   await pipeline(pages, linesOf, process.stdout, { end: false }).catch((error: NodeJS.ErrnoException) => {
     // The reader has what it wanted, such as `head`.
     if (error.code !== 'EPIPE') throw error;

@@ -5,12 +5,12 @@ import { explainAttempt } from '../../checks/explain-signature.js';
 import { notifyHandover } from '../../delivery/notifications.js';
 import { retryDelivery } from '../../delivery/retry.js';
 import { presentAttempt, presentDelivery, presentDeliveryWithAttempts } from '../../http/schemas/delivery.js';
-import type { Handle } from '../../platform/database/database.js';
+import { type Handle, readClock } from '../../platform/database/database.js';
 import type { Attempt } from '../../platform/database/generated/client.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { SHOWN_ATTEMPTS } from '../../platform/vocabulary.js';
 import { getDeliveryWithAttempts, listAttempts, listDeliveries } from '../../reports/read-deliveries.js';
-import { type Command, idOf, parseSince, textOf, wholeNumber } from '../command.js';
+import { type Command, idOf, parseSince, textOf, type When, wholeNumber } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { waitFor } from '../terminal.js';
 import { masterKeysOf, onDatabase } from '../with-database.js';
@@ -40,7 +40,11 @@ export function declare(deliveries: Command): void {
       // A mistyped id is an error; an empty list means that the client has no such deliveries.
       if (client !== undefined) await showClient(database, client);
       const of = { endpointId: endpoint, eventId: event, transferId: transfer };
-      return listDeliveries(database, client ?? null, { ...filters, ...of, createdAfter: since && since - 1 });
+      return listDeliveries(database, client ?? null, {
+        ...filters,
+        ...of,
+        createdAfter: since && since(await readClock(database)) - 1,
+      });
     },
     present: (delivery) => ({ ...presentDelivery(delivery), client_id: delivery.clientId }),
   })
@@ -84,7 +88,7 @@ interface ListOptions {
   endpoint?: string;
   event?: string;
   transfer?: string;
-  since?: number;
+  since?: When;
 }
 
 const show = onDatabase(async ({ database }, id: string) => {
@@ -128,7 +132,7 @@ function nextAttempt(db: Handle, id: string, made: number): Promise<Attempt> {
 }
 
 /** `deliveries lost`. Only this command needs Temporal's SDK. */
-const lost = onDatabase(async ({ database, environment }, { since }: { since: number }) => {
+const lost = onDatabase(async ({ database, environment }, { since }: { since: When }) => {
   const { findLostEvents } = await import('../../reports/lost-events.js');
-  return { json: await findLostEvents(database, environment, since) };
+  return { json: await findLostEvents(database, environment, since(await readClock(database))) };
 });

@@ -15,11 +15,21 @@ import { type FailingEndpoint, listFailingEndpoints } from '../../endpoints/heal
 import { presentEndpoint } from '../../http/schemas/endpoint.js';
 import { presentCheck } from '../../http/schemas/receiver-check.js';
 import { presentStatement } from '../../http/schemas/statement.js';
-import type { Database } from '../../platform/database/database.js';
+import { type Database, readClock } from '../../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { CHECK_CASE_NAMES, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { readStatement } from '../../reports/statement.js';
-import { type Asked, type Command, confirmed, idOf, type Limit, limitOf, limitWithin, parseSince } from '../command.js';
+import {
+  type Asked,
+  type Command,
+  confirmed,
+  idOf,
+  type Limit,
+  limitOf,
+  limitWithin,
+  parseSince,
+  type When,
+} from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { waitFor } from '../terminal.js';
 import { authorityIn, onDatabase } from '../with-database.js';
@@ -122,21 +132,26 @@ const setConcurrency = onDatabase(async ({ database, actor }, id: string, limit:
   json: present(await setEndpointConcurrencyByOperator(database, actor, id, limitOf(limit))),
 }));
 
-type Window = { since: number; until?: number | undefined };
+type Window = { since: When; until?: When };
 
-/** Ends the command if the window is wrong. */
-function requireWindow(command: Command, { since, until }: Window, isLimited: boolean): void {
-  if (since >= (until ?? Date.now())) command.error('error: --until must be later than --since');
-  if (isLimited && isTooLong({ since, until })) {
+/** The window by Postgres's clock. Ends the command if it is wrong. */
+async function windowOf(db: Database, command: Command, { since: from, until: to }: Window, isLimited: boolean) {
+  const now = await readClock(db);
+  const [since, until] = [from(now), to?.(now)];
+  if (since >= (until ?? now)) command.error('error: --until must be later than --since');
+  if (isLimited && isTooLong({ since, until }, now)) {
     command.error(`error: a window can be at most ${MAX_WINDOW_DAYS} days`);
   }
+  return { since, until };
 }
 
 const statement = onDatabase(
   async ({ database, environment }, endpointId: string, { since, until }: Partial<Window>, command: Command) => {
-    if (since !== undefined) requireWindow(command, { since, until }, true);
+    const window = since
+      ? await windowOf(database, command, { since, ...(until && { until }) }, true)
+      : { since, until: until?.(await readClock(database)) };
     const sign = (claims: StatementClaims) => authorityIn(database, environment).signStatement(claims);
-    const request = { clientId: null, endpointId, since, until, retention: environment.RETENTION, sign };
+    const request = { clientId: null, endpointId, ...window, retention: environment.RETENTION, sign };
     return { json: { webhookId: endpointId, ...presentStatement(await readStatement(database, request)) } };
   },
 );
@@ -146,11 +161,11 @@ type RecoverOptions = Window & { includeMissing?: true; includePending?: true };
 /** `endpoints recover` starts a recovery, which a worker runs. */
 const recover = onDatabase(
   async ({ database, actor }, endpointId: string, options: RecoverOptions, command: Command) => {
-    const { since, until, includeMissing = false, includePending = false } = options;
-    requireWindow(command, options, includeMissing);
+    const { includeMissing = false, includePending = false } = options;
+    const window = await windowOf(database, command, options, includeMissing);
     return database.transaction(async (tx) => {
       const { clientId } = await getEndpoint(tx, null, endpointId);
-      const request = { by: { actor }, clientId, endpointId, since, until, includeMissing, includePending };
+      const request = { by: { actor }, clientId, endpointId, ...window, includeMissing, includePending };
       const { id, ...size } = await recoverEndpoint(tx, { ...request, countedFor: null });
       return { json: { id, webhookId: endpointId, client_id: clientId, ...size } };
     });

@@ -1,6 +1,7 @@
 import { scaleSymlog } from 'd3-scale';
+import { useContext } from 'preact/hooks';
 import type { LastAttempt } from '../../reports/read-deliveries.js';
-import { durationText, utcText } from './values.js';
+import { durationText, Now, utcText } from './values.js';
 
 const HEIGHT = 56;
 const Y = 20;
@@ -16,9 +17,9 @@ interface LadderProps {
 
 /** The ladder of a delivery along a time axis: made, slept, planned. The list has the words. */
 export function LadderPlot({ attempts, planned, status }: LadderProps) {
+  const now = useContext(Now).getTime();
   const first = attempts[0]?.startedAt.getTime();
   if (first === undefined || attempts.length + planned.length < 2) return null;
-  const now = Date.now();
   const made = attempts.map(({ startedAt }) => startedAt.getTime());
   const lastMade = Math.max(...made);
   const end = Math.max(lastMade, ...planned.map(({ at }) => at.getTime()), first + MINUTE);

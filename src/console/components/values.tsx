@@ -1,3 +1,5 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { DeliveryStatus, TransferStatus } from '../../platform/database/generated/enums.js';
 import { relativeTime } from '../../platform/duration.js';
 import type { LastAttempt } from '../../reports/read-deliveries.js';
@@ -97,17 +99,21 @@ export function utcText(at: Instant): string {
   return `${dateOf(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
+/** Postgres's clock at the request: a page compares times with it, and not with the clock of its process. */
+export const Now = createContext(new Date(0));
+
 /**
  * A time in UTC; the script shows it in the reader's zone, and UTC on hover and focus. @param ago also its distance
  * from now, as the server sees it
  */
 export function Time({ at, ago }: { at: Instant; ago?: true }) {
   const time = <time dateTime={dateOf(at).toISOString()}>{utcText(at)}</time>;
+  const now = useContext(Now);
   if (!ago) return time;
   return (
     <span>
       {time}
-      <span class="muted"> {relativeTime(dateOf(at), new Date())}</span>
+      <span class="muted"> {relativeTime(dateOf(at), now)}</span>
     </span>
   );
 }
@@ -116,7 +122,7 @@ export function Time({ at, ago }: { at: Instant; ago?: true }) {
 export function RelativeTime({ at }: { at: Instant }) {
   return (
     <time class="relative" dateTime={dateOf(at).toISOString()} title={utcText(at)}>
-      {relativeTime(dateOf(at), new Date())}
+      {relativeTime(dateOf(at), useContext(Now))}
     </time>
   );
 }
@@ -125,7 +131,7 @@ export function RelativeTime({ at }: { at: Instant }) {
 export function NextAttempt({ at }: { at: Date }) {
   return (
     <span class="muted">
-      {at > new Date() ? 'next' : 'due'} <RelativeTime at={at} />
+      {at > useContext(Now) ? 'next' : 'due'} <RelativeTime at={at} />
     </span>
   );
 }

@@ -1,8 +1,9 @@
+import { useContext } from 'preact/hooks';
 import { type LastAttempt, plannedAttempts } from '../../reports/read-deliveries.js';
 import type { TimelineDelivery } from '../../reports/read-events.js';
 import { LadderPlot } from '../components/ladder-plot.js';
 import { PostButton } from '../components/parts.js';
-import { durationText, NextAttempt, Response, Status, Time, Untrusted, utcText } from '../components/values.js';
+import { durationText, NextAttempt, Now, Response, Status, Time, Untrusted, utcText } from '../components/values.js';
 import { isEditor, type Visit } from '../page.js';
 import { outcomeText, whatHappensNext } from './delivery-texts.js';
 import { attemptPath, endpointPath, eventPath } from './paths.js';
@@ -18,7 +19,7 @@ interface CardProps {
 /** A delivery: what happens next, the button that sends it now, and its ladder. */
 export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
   const { id, eventId, endpoint, status, reason, nextAttemptAt, finishedAt, attempts, attemptCount } = delivery;
-  const next = whatHappensNext(delivery, new Date());
+  const next = whatHappensNext(delivery, new Date(visit.session.now));
   const last = attempts.at(-1);
   const latest = last ? `${outcomeText(last)}.` : '';
   return (
@@ -82,6 +83,7 @@ export function DeliveryCard({ visit, delivery, name, open }: CardProps) {
 
 /** The ladder of a delivery: the attempts that were made, then the planned ones. */
 function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: TimelineDelivery }) {
+  const now = useContext(Now);
   return (
     <ol class="time-line">
       {attempts.map((attempt) => (
@@ -90,7 +92,7 @@ function TimeLine({ delivery: { id, attempts, ...delivery } }: { delivery: Timel
       {plannedAttempts(delivery).map(({ number, at }) => (
         <li key={number} class="rung planned row muted" id={`rung-${id}-${number}`}>
           <span>
-            Attempt {number} {at > new Date() ? 'planned' : 'due'}
+            Attempt {number} {at > now ? 'planned' : 'due'}
           </span>
           <Time at={at} ago />
         </li>

@@ -41,9 +41,9 @@ export const overview = page({
 const DAY = 86_400_000;
 
 /** The newest failed and pending deliveries. Reads only events whose ladder may have ended within the last day. */
-async function readRecent({ operations, config }: Visit): Promise<Delivery[]> {
+async function readRecent({ operations, config, session }: Visit): Promise<Delivery[]> {
   const ladder = config.retryDelays.reduce((sum, delay) => sum + delay, DAY);
-  const query = { created_after: new Date(Date.now() - ladder).toISOString(), limit: '10' };
+  const query = { created_after: new Date(session.now - ladder).toISOString(), limit: '10' };
   const list = (status: 'failed' | 'pending') =>
     operations.read<Listed<Delivery>>('listDeliveries', { query: { ...query, status } });
   return (await Promise.all([list('failed'), list('pending')])).flatMap(({ data }) => data);

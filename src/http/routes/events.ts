@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { CommittedUntil } from '../../delivery/committed-until.js';
 import { EVENT_TYPES } from '../../delivery/event-catalogue.js';
-import { LOOKED_AT } from '../../delivery/window.js';
+import { LOOKED_AT, refuseTooLong } from '../../delivery/window.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { lowestIdAt, timeOf } from '../../platform/ids.js';
-import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { Refusal } from '../../platform/refusal.js';
 import { getEvent, listEvents, listEventsOldestFirst, listMissing } from '../../reports/read-events.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { routesOf } from '../route.js';
 import { eventView, presentEvent } from '../schemas/delivery.js';
-import { idFilter, madeWithin, tooLongWindow, validationError } from '../schemas/fields.js';
+import { idFilter, madeWithin, validationError } from '../schemas/fields.js';
 
 const events = pageView('EventPage', eventView);
 const eventCursors = idCursor('events');
@@ -61,10 +61,6 @@ const filters = z
   .refine(
     ({ missing_from, created_after }) => missing_from === undefined || created_after !== undefined,
     validationError('required', 'is required with missing_from', 'created_after'),
-  )
-  .refine(
-    ({ missing_from, created_after: since = Date.now() }) => missing_from === undefined || !isTooLong({ since }),
-    tooLongWindow('created_after'),
   );
 
 /** @throws Refusal outside_retention where events after the cursor may have been removed */
@@ -91,6 +87,7 @@ export function eventRoutes({ config }: AppDependencies) {
         const { type, outcome, transfer_id: transferId, created_before, missing_from: endpointId } = query;
         const filters = { type, transferId, ...pageOf({ ...query, cursor: query.cursor?.id }) };
         if (endpointId !== undefined) {
+          await refuseTooLong(db, { since: query.created_after ?? 0 }, { parameter: 'created_after' });
           const page = await listMissing(db, caller.clientId, { ...filters, endpointId });
           return respondWithPage(request, eventCursors, page.events, presentEvent, page.next);
         }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
 import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { cancelRecovery, getRecovery, listRecoveries } from '../../delivery/recovery-progress.js';
-import { inCountingTurn } from '../../delivery/window.js';
+import { inCountingTurn, refuseTooLong } from '../../delivery/window.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
 import type { AppDependencies } from '../context.js';
@@ -38,6 +38,7 @@ export function recoveryRoutes({ config }: AppDependencies) {
       async handle({ caller, params: { webhookId: endpointId }, body: asked, db }) {
         const { since, until, include_missing: includeMissing, include_pending: includePending } = asked;
         const { clientId } = caller;
+        if (includeMissing) await refuseTooLong(db, { since, until }, { pointer: '/since' });
         const included = { includeMissing, includePending };
         const request = { by: byOf(caller), clientId, endpointId, since, until, ...included, countedFor: clientId };
         const body = await recoverEndpoint(db, request);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { EXAMPLE_ID, isId } from '../../platform/ids.js';
 import { isWritable } from '../../platform/iso-time.js';
-import { MAX_WINDOW_DAYS } from '../../platform/limits.js';
 
 /** The named schemas of the OpenAPI document; each schema registers itself where it is declared. */
 export const components = z.registry<{ id: string }>();
@@ -20,9 +19,6 @@ export function requestBody<Shape extends z.ZodRawShape>(id: string, shape: Shap
 export function validationError(code: string, message: string, field?: string) {
   return { error: message, params: { code }, ...(field && { path: [field] }) };
 }
-
-export const tooLongWindow = (field: string) =>
-  validationError('window_too_long', `the window may be at most ${MAX_WINDOW_DAYS} days`, field);
 
 /**
  * Text of at most `max` characters, counted as Unicode code points, like JSON Schema does. U+0000 and lone surrogates

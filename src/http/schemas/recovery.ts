@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { RecoveryRecord } from '../../delivery/recovery-progress.js';
-import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
+import { MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { RECOVERY_STATUSES } from '../../platform/vocabulary.js';
-import { components, count, present, time, tooLongWindow, until, uuid, validationError, view, when } from './fields.js';
+import { components, count, present, time, until, uuid, validationError, view, when } from './fields.js';
 
 export const recoverRequest = z
   .strictObject({
@@ -28,7 +28,6 @@ export const recoverRequest = z
     ({ since, until }) => until === undefined || since < until,
     validationError('invalid_range', 'must be later than since', 'until'),
   )
-  .refine(({ include_missing, ...window }) => !include_missing || !isTooLong(window), tooLongWindow('since'))
   .register(components, { id: 'RecoveryRequest' });
 
 const size = {

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { newId } from '../ids.js';
 import type { Secret } from '../secret.js';
 import { type Handle, rowOf } from './database.js';
 import { checkRuntimeRole, grantToRuntimeRole, namedRoles, type RoleNames } from './roles.js';
@@ -124,7 +123,7 @@ async function apply(client: pg.Client, { name, sql, checksum }: Recorded & { sq
 update _prisma_migrations set rolled_back_at = now()
  where migration_name = ${pg.escapeLiteral(name)} and finished_at is null and rolled_back_at is null;
 insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
-values ('${newId()}', '${checksum}', ${pg.escapeLiteral(name)}, now(), 1)`;
+values ('${randomUUID()}', '${checksum}', ${pg.escapeLiteral(name)}, now(), 1)`;
   const isTransaction = !/\bconcurrently\b/i.test(sql);
   try {
     for (const message of isTransaction ? [`${sql}\n;${record}`] : [sql, record]) await client.query(message);

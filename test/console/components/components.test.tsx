@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import { Pager, readTime } from '../../../src/console/components/lists.js';
 import { ErrorSummary, timeValue } from '../../../src/console/components/parts.js';
@@ -6,6 +7,7 @@ import {
   countOf,
   durationText,
   formatJson,
+  Now,
   RelativeTime,
   Status,
   Time,
@@ -158,19 +160,19 @@ describe('JSON', () => {
 });
 
 describe('time', () => {
-  beforeAll(() => void jest.useFakeTimers({ now: new Date('2026-11-22T06:14:03.123Z') }));
-  afterAll(() => void jest.useRealTimers());
+  const at = (shown: VNode) =>
+    render(<Now.Provider value={new Date('2026-11-22T06:14:03.123Z')}>{shown}</Now.Provider>);
 
   it('shows UTC and the distance from now', () => {
     const time = '<time datetime="2026-11-22T06:18:03.500Z">2026-11-22 06:18:03 UTC</time>';
-    expect(render(<Time at="2026-11-22T06:18:03.500Z" />)).toBe(time);
-    expect(render(<Time at="2026-11-22T06:18:03.500Z" ago />)).toBe(
+    expect(at(<Time at="2026-11-22T06:18:03.500Z" />)).toBe(time);
+    expect(at(<Time at="2026-11-22T06:18:03.500Z" ago />)).toBe(
       `<span>${time}<span class="muted"> in 4 min</span></span>`,
     );
   });
 
   it('reads the time of an event, which has no zone, as UTC', () => {
-    expect(render(<RelativeTime at="2026-11-22T04:14:03.123" />)).toBe(
+    expect(at(<RelativeTime at="2026-11-22T04:14:03.123" />)).toBe(
       '<time class="relative" datetime="2026-11-22T04:14:03.123Z" title="2026-11-22 04:14:03 UTC">2 h ago</time>',
     );
   });

@@ -1,14 +1,11 @@
-import { jest } from '@jest/globals';
 import { render } from 'preact-render-to-string';
+import { Now } from '../../../src/console/components/values.js';
 import type { Visit } from '../../../src/console/page.js';
 import type { Delivery } from '../../../src/console/pages/deliveries.js';
 import { Overview } from '../../../src/console/pages/overview.js';
 import type { EndpointHealth } from '../../../src/endpoints/health.js';
 import { newId } from '../../../src/platform/ids.js';
 import { broken, endpoint, health, NOW, untried } from './endpoints/make.js';
-
-beforeAll(() => void jest.useFakeTimers({ now: NOW }));
-afterAll(() => void jest.useRealTimers());
 
 /** The request of an editor, or of a viewer. */
 function visit(editor: boolean, environment: string) {
@@ -32,14 +29,17 @@ function overview(
 ): string {
   const all = new Map(endpoints.map(({ webhookId }) => [webhookId, own]));
   return render(
-    <Overview
-      visit={visit(editor, environment)}
-      endpoints={endpoints}
-      health={all}
-      recent={recent}
-      transfers={new Map()}
-      steps={[]}
-    />,
+    <Now.Provider value={new Date(NOW)}>
+      <Overview
+        visit={visit(editor, environment)}
+        endpoints={endpoints}
+        health={all}
+        recent={recent}
+        transfers={new Map()}
+        steps={[]}
+      />
+      ,
+    </Now.Provider>,
   );
 }
 

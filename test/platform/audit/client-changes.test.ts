@@ -163,6 +163,7 @@ describe("a change in the console has its session's entry in the transaction of 
       scopes: new Set(['webhooks:write', 'transfers:write']),
       rateLimit: null,
       maxEndpoints: null,
+      now: 0,
       notice: null,
     },
   });

@@ -171,7 +171,7 @@ const enable = endpointForm('enable', healthPage, async (visit) => {
   const { webhookId } = visit.params;
   const health = (await healthOf(visit)).get(webhookId);
   const endpoint = await changeEndpoint(visit, { enabled: true });
-  const since = missedSince(endpoint, health, visit.config.retention);
+  const since = missedSince(endpoint, health, visit.config.retention, visit.session.now);
   return seeOther(
     `${endpointPath(webhookId)}/statement?since=${encodeURIComponent(since)}`,
     'The endpoint is enabled. Below is what it missed.',

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
 import { PostButton, timeValue } from '../../components/parts.js';
-import { countOf, countText, NextAttempt, RelativeTime, Untrusted } from '../../components/values.js';
+import { countOf, countText, NextAttempt, Now, RelativeTime, Untrusted } from '../../components/values.js';
 import { outcomeText } from '../delivery-texts.js';
 import { endpointPath } from '../paths.js';
 
@@ -58,6 +59,7 @@ export function troubleText({ enabled, disabled_reason }: Endpoint, health: Heal
  * @param name leads to its page, where a page shows several endpoints
  */
 export function Trouble({ endpoint, health, editor, name }: Props & { editor: boolean; name?: string | undefined }) {
+  const now = useContext(Now);
   const state = stateOf(endpoint, health);
   const path = endpointPath(endpoint.webhookId);
   const head = (title: string) => (
@@ -91,7 +93,7 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
             </a>
           )}
         </p>
-        {editor && health.pendingSince && pending.nextAttemptAt && pending.nextAttemptAt > new Date() && (
+        {editor && health.pendingSince && pending.nextAttemptAt && pending.nextAttemptAt > now && (
           <SendPending webhookId={endpoint.webhookId} since={health.pendingSince} />
         )}
       </div>

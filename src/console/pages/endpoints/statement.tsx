@@ -20,8 +20,8 @@ type Recovered = z.output<typeof recovered>;
 const statementPage = endpointPage('statement', {
   points: 5,
   async view({ visit, endpoint, health, path }) {
-    const { query, refused, operations, config, params } = visit;
-    const fields = new URLSearchParams({ since: missedSince(endpoint, health, config.retention) });
+    const { query, refused, operations, config, params, session } = visit;
+    const fields = new URLSearchParams({ since: missedSince(endpoint, health, config.retention, session.now) });
     for (const [name, value] of refused?.fields ?? query) fields.set(name, value);
     const statement = refused
       ? undefined
@@ -159,7 +159,7 @@ export function missedSince(
   { created_at }: Endpoint,
   health: Pick<EndpointHealth, 'lastSuccessAt' | 'pendingSince'> | undefined,
   retention: number,
-  now = Date.now(),
+  now: number,
 ): string {
   const success = health?.lastSuccessAt?.getTime() ?? Date.parse(created_at);
   const since = Math.min(success, health?.pendingSince?.getTime() ?? success);
