@@ -221,7 +221,7 @@ test('a recovery reads its window as UTC and says how many deliveries start agai
   const start = await auth.database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
   expect(start).toMatchObject({ clientId: credentials.client_id, input: { since: Date.parse(`${since}Z`) } });
   const { text } = await browser.get(`${path}/recoveries`);
-  expect(text).toContain('The recovery has started: 1 delivery.');
+  expect(text).toContain('The recovery has started. It sends 1 delivery.');
   expect(text).toContain('>0 of 1<');
   const [, cancel = ''] = /action="([^"]*\/cancel)"/.exec(text) ?? [];
   expect((await browser.post(cancel, {})).headers.get('Location')).toBe(`${path}/recoveries`);
@@ -246,7 +246,7 @@ test('an endpoint that fails offers to send what waits for its next attempt', as
   expect(text).not.toContain('Recover 0');
   const sent = await browser.post(`${path}/recover`, { since, include_pending: 'on' });
   expect([sent.status, sent.headers.get('Location')]).toEqual([303, `${path}/recoveries`]);
-  expect((await browser.get(`${path}/recoveries`)).text).toContain('The recovery has started: 1 delivery.');
+  expect((await browser.get(`${path}/recoveries`)).text).toContain('The recovery has started. It sends 1 delivery.');
   const start = await auth.database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
   expect(start).toMatchObject({ input: { includePending: true, includeMissing: false, pending: 1, count: 0 } });
 });

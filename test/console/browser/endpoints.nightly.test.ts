@@ -116,11 +116,8 @@ describeInBrowser('endpoints, in a browser', () => {
     answer = 503;
     await makeEvent(call);
     await page.goto('/console');
-    await page.getByRole('heading', { name: 'Orders, live: The receiver responded with 503' }).waitFor();
-    await page
-      .getByText(/Pending deliveries: 1 next in/)
-      .first()
-      .waitFor();
+    const line = page.getByRole('listitem').filter({ hasText: 'Orders, live: The receiver responded with 503, since' });
+    await line.getByText('1 delivery pending').waitFor();
     answer = 204;
     await page.getByRole('link', { name: 'Orders, live' }).first().waitFor();
     const rows = page.getByRole('row', { name: /failing.* 0 % / });

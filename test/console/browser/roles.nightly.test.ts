@@ -35,7 +35,8 @@ describeInBrowser('sessions and roles, in a browser', () => {
       const html = await page.content();
       for (const secret of [SECRET, credentials.client_secret]) expect(html).not.toContain(secret);
       const links = (await page.locator('a[href^="/console"]').evaluateAll(linksOf)).filter(
-        (link) => !visited.has(link),
+        // The presets of times lead to the same pages.
+        (link) => !visited.has(link) && !/created_after=|period=/.test(link),
       );
       waiting.push(...new Set(links.filter((link) => !waiting.includes(link))));
     }

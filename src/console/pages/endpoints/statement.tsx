@@ -138,7 +138,7 @@ const recover = endpointForm('recover', statementPage, async ({ operations, para
   });
   const number = countOf(count + missing + pending, 'delivery', 'deliveries');
   const notice =
-    id === null ? 'There is nothing to recover in this time range.' : `The recovery has started: ${number}.`;
+    id === null ? 'There is nothing to recover in this time range.' : `The recovery has started. It sends ${number}.`;
   return seeOther(`${endpointPath(params.webhookId)}/recoveries`, notice);
 });
 
