@@ -70,13 +70,13 @@ describeInBrowser('transfers and lists, in a browser', () => {
     const { page } = visitor;
     await signIn(visitor, credentials);
     await page.goto('/console/deliveries');
-    expect(await page.locator('tbody tr').count()).toBe(25);
+    expect(await page.locator('tbody tr').count()).toBe(20);
     expect(await overflows(page)).toBe(false);
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Older' }).click();
     await page.getByRole('link', { name: 'Newest' }).waitFor();
     await page.waitForLoadState();
-    expect(await page.locator('tbody tr').count()).toBe(25);
+    expect(await page.locator('tbody tr').count()).toBe(20);
     await page.getByText('Filters').click();
     await page.getByLabel('Status').selectOption('pending');
     await page.getByRole('button', { name: 'Filter' }).click();
