@@ -37,11 +37,6 @@ export const IDLE_FOR_START = 10;
 const REST = 250;
 /** An event whose workflow could not be started is due again after this time, s. */
 const RETRY_AFTER = 1;
-/**
- * A delivered event waits this long for the first attempt of a sibling delivery, s. The record of that attempt
- * clears the row's lease, which ends the wait.
- */
-const SIBLING = 20;
 
 export interface WorkflowStarterOptions {
   db: Handle;
@@ -72,7 +67,7 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
   /** The client after which the next batch begins. */
   let after: string | null = null;
 
-  /** Goes on until a lap over all clients finds nothing: the rest is leased by other workers, or waits for siblings. */
+  /** Goes on until a lap over all clients finds nothing: the rest is leased by other workers. */
   async function startAll(): Promise<void> {
     let found = 0;
     while (!loop.stopped && temporal()) {
@@ -93,16 +88,16 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
 
   async function startBatch(events: readonly LeasedEvent[]): Promise<void> {
     const starts = await readStarts(db, events);
-    const early = starts.filter(({ event, isQueued }) => event.state === 'delivered' && isQueued);
+    // The record of the first attempt that is still to come inserts a row again.
+    const early = starts.filter((start) => start.event.state === 'delivered' && start.isQueued && !mayRun(start));
     const started = starts.filter((start) => !early.includes(start));
     const results = await Promise.all(started.map((start) => limit(() => startOne(start))));
     const eventsOf = (some: typeof starts) => some.map(({ event }) => event);
     const done = started.filter((_, i) => results[i] === undefined);
     const failed = started.filter((_, i) => results[i] !== undefined);
     failpoint('before-mark');
-    if (done.length > 0) await markDone(db, eventsOf(done));
+    if (done.length + early.length > 0) await markDone(db, eventsOf([...done, ...early]));
     failpoint('after-mark');
-    if (early.length > 0) await releaseEvents(db, eventsOf(early), SIBLING);
     const faults = results.filter((result) => result !== undefined);
     if (failed.length > 0) {
       log.warn({ err: faults[0], events: failed.length }, 'workflows could not be started; next try in a second');
@@ -142,6 +137,15 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
     },
   });
   return loop;
+}
+
+/**
+ * Whether the event may have a workflow already, because a delivery has failed before. It waits for the record of an
+ * attempt that it found queued.
+ */
+function mayRun({ input: { deliveries } }: EventStart): boolean {
+  const isRetried = (one: DeliveryProgress) => one.attemptCount > 1 || (one.attemptCount === 1 && isUnsuccessful(one));
+  return deliveries.some((one) => one.attemptCount > 2 || (deliveries.length > 1 && isRetried(one)));
 }
 
 const isUnsuccessful = ({ status }: { status: string }) => status === 'pending' || status === 'failed';
@@ -220,7 +224,7 @@ export async function readDelivery(db: Handle, deliveryId: string) {
 
 /**
  * Starts the workflow of an event, whose first task runs at once on the worker of this process. `delivered`: once.
- * `start`: unless it runs. `again`: wakes it if it runs, so that it reads its deliveries again.
+ * `start`: unless it runs. `again`, and where it may run: wakes it if it runs, so that it reads its deliveries again.
  */
 export function startDeliverEvent(client: Client, start: EventStart, how: DueState): Promise<void> {
   const attributes = { temporalWorkflowID: start.event.eventId };
@@ -230,7 +234,7 @@ export function startDeliverEvent(client: Client, start: EventStart, how: DueSta
     const workflow = { ...workflowOf(start), workflowIdReusePolicy } as const;
     const requestEagerStart = client.connection instanceof NativeConnection;
     await startUnlessRunning(client, () =>
-      how === 'again'
+      how === 'again' || mayRun(start)
         ? client.workflow.signalWithStart('deliverEvent', { ...workflow, signal: 'wake' })
         : client.workflow.start('deliverEvent', { ...workflow, requestEagerStart }),
     );

@@ -262,24 +262,32 @@ describe('the workflow starter', () => {
     });
     its.starters.open({ temporal });
     await its.starters.done(event);
-    expect(asked.map(({ how }) => how)).toEqual(['REJECT_DUPLICATE', 'ALLOW_DUPLICATE']);
+    expect(asked.map(({ how }) => how)).toEqual(['wake', 'wake']);
   });
 
-  it('lets a delivered event wait a little for a delivery whose first attempt is queued', async () => {
+  // It leased and released such events again and again, for as long as a receiver hung.
+  it('regression: looks once at a delivered event whose other first attempt is queued, and starts it with that', async () => {
     const event = await commitEvent(its.db, { endpoints: 2 });
     await makeOne(its.db, idOf(event));
     expect(await outboxOf(event)).toBe('delivered');
     const { temporal, ids } = fakeTemporal();
     its.starters.open({ temporal });
-    await waitFor('the event to be released', async () => {
-      const row = await its.db.prisma.outboxEvent.findUnique({ where: { eventId: event.eventId } });
-      const until = row?.leaseUntil?.getTime() ?? 0;
-      return until > Date.now() && until < Date.now() + 2_500;
-    });
-    expect(ids()).toEqual([]);
+    await its.starters.done(event);
+    expect([ids(), await outboxOf(event)]).toEqual([[], null]);
     await makeOne(its.db, idOf(event, 1));
     await its.starters.done(event);
     expect(ids()).toEqual([event.eventId]);
+  });
+
+  it('wakes the workflow that waits for a queued first attempt, since another delivery has failed', async () => {
+    const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [60_000] });
+    await makeOne(its.db, idOf(event), refusedBy(503));
+    its.starters.open();
+    await its.starters.done(event);
+    const before = await signalsOf(event);
+    await makeOne(its.db, idOf(event, 1));
+    await its.starters.done(event);
+    expect((await signalsOf(event)).length).toBe(before.length + 1);
   });
 
   it('gives way to attempts: starts as many as the idle time of the process pays for', async () => {
