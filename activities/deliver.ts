@@ -41,6 +41,7 @@ export function createDeliverActivities(
     waiting.push(clientId);
     try {
       const job = await dispatcher.make(attempt);
+      if (job) job.attempt.isAwaited = true;
       await (job ? job.ended.promise : madeElsewhere(deliveryId));
     } finally {
       waiting.splice(waiting.indexOf(clientId), 1);
@@ -71,7 +72,7 @@ export function createDeliverActivities(
       if (isDue(progress, request)) {
         await make({ deliveryId, clientId, endpointId, maxConcurrency });
         ({ progress } = await read(request));
-        if (isDue(progress, request)) throw noSlot();
+        if (isDue(progress, request)) return { ...progress, isQueued: true };
       }
       const hasFailed = progress.attemptCount > request.attemptCount && !isSuccess(progress.lastOutcome);
       if (hasFailed) throw attemptFailed(progress);
@@ -108,16 +109,4 @@ function removed({ eventId, deliveryId, clientId, webhookId, host, ...rest }: De
   );
   const state = { status: 'cancelled', reason: 'removed', lastOutcome: null, nextAttemptAt: null, wait: null } as const;
   return { deliveryId, webhookId, host, attemptCount: rest.attemptCount, ...state };
-}
-
-/**
- * The attempt stays in the queue, where any worker makes it, or another worker is making it. Temporal retries the
- * activity by the workflow's policy, after 1 s at first and at most 60 s.
- */
-function noSlot(): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: 'NoSlot',
-    category: 'BENIGN',
-    message: 'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
-  });
 }

@@ -36,6 +36,12 @@ const { readDeliveries } = proxyLocalActivities<ReadDeliveriesActivities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '60s' },
 });
 
+/**
+ * How long the workflow waits for the record of a queued attempt before it asks again, ms; then twice as long. The
+ * record wakes it; this is for a signal that Temporal has lost.
+ */
+const PATIENCE = 600_000;
+
 /** A delivery's row has changed without this workflow, such as by a manual retry or a recovery. */
 export const wake = defineSignal('wake');
 export const progress = defineQuery<DeliveryProgress[]>('progress');
@@ -59,6 +65,7 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
   const climbing = new Set<DeliveryProgress>();
   let failure: unknown;
   const climb = async (delivery: DeliveryProgress): Promise<void> => {
+    let patience = PATIENCE;
     // The workflow may have started late: the first wait counts from the planned time too.
     let wait = Math.min(delivery.wait ?? 0, untilPlanned(delivery));
     while (delivery.status === 'pending') {
@@ -75,7 +82,14 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
       const { deliveryId, webhookId } = delivery;
       const request = { eventId, deliveryId, clientId, webhookId, host, attemptCount: delivery.attemptCount };
       const summary = `attempt ${delivery.attemptCount + 1} to ${host}`;
-      Object.assign(delivery, await deliver.executeWithOptions({ summary }, [request]).catch(progressOfFailed));
+      const { isQueued, ...row } = await deliver.executeWithOptions({ summary }, [request]).catch(progressOfFailed);
+      Object.assign(delivery, row);
+      if (isQueued) {
+        show();
+        const isMade = () => delivery.status !== 'pending' || delivery.attemptCount > request.attemptCount;
+        await condition(isMade, patience, { summary: `${summary} waits for a slot` });
+        patience *= 2;
+      }
       wait = delivery.wait ?? 0;
       show();
     }
@@ -130,7 +144,7 @@ function untilPlanned({ nextAttemptAt }: DeliveryProgress): number {
 }
 
 /** @throws any failure that is not a failed attempt's */
-function progressOfFailed(failure: unknown): DeliveryProgress {
+function progressOfFailed(failure: unknown): DeliveryProgress & { isQueued?: boolean } {
   const cause = failure instanceof ActivityFailure ? failure.cause : undefined;
   if (cause instanceof ApplicationFailure && cause.type === ATTEMPT_FAILED)
     return cause.details?.[0] as DeliveryProgress;

@@ -18,6 +18,8 @@ export interface LeasedAttempt {
   body: string;
   /** Of the request that made the event, in W3C's form; null: not traced. */
   traceparent: string | null;
+  /** Whether an activity of the event's workflow waits for the result. */
+  isAwaited?: boolean;
   /** The end of the lease on Postgres's clock, as text: it tells this lease from a later one. */
   leasedUntil: string;
 }

@@ -87,11 +87,16 @@ export function queueOverdue(db: Handle, overdue: number, limit: number): Promis
   return db.query<QueuedAt>(QUEUE_OVERDUE, [overdue, limit]);
 }
 
+/** What another transaction has locked stays leased until the lease ends. */
 const GIVE_BACK = `
-update queue q set lease_token = null, lease_until = null
-  from unnest((select $2::uuid[]), $3::timestamptz[]) as given(delivery_id, until)
- where q.delivery_id = given.delivery_id and q.delivery_id = any(array(select unnest($2::uuid[])))
-   and q.lease_token = $1::uuid and q.lease_until = given.until`;
+with held as materialized (
+  select q.delivery_id from unnest((select $2::uuid[]), $3::timestamptz[]) as given(delivery_id, until)
+    join queue q on q.delivery_id = given.delivery_id
+   where q.delivery_id = any(array(select unnest($2::uuid[])))
+     and q.lease_token = $1::uuid and q.lease_until = given.until
+     for update of q skip locked
+)
+update queue set lease_token = null, lease_until = null where delivery_id = any(array(select delivery_id from held))`;
 
 /** SQL: `QueuedAt` of an endpoint `e`. */
 const QUEUED_AT = 'e.client_id as "clientId", e.id as "endpointId", e.max_concurrency as "maxConcurrency"';

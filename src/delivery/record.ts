@@ -11,7 +11,10 @@ import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
 export interface MadeAttempt {
-  attempt: Pick<LeasedAttempt, 'deliveryId' | 'eventId' | 'line' | 'number' | 'trigger' | 'url' | 'leasedUntil'>;
+  attempt: Pick<
+    LeasedAttempt,
+    'deliveryId' | 'eventId' | 'line' | 'number' | 'trigger' | 'url' | 'leasedUntil' | 'isAwaited'
+  >;
   outcome: SendOutcome;
   /** By `performance.now()`; undefined: just now. */
   endedAt?: number;
@@ -25,6 +28,8 @@ export interface RecordedAttempt {
   status: DeliveryStatus;
   /** The next attempt is due at once. It is in the queue, and free. */
   isDue: boolean;
+  /** Another transaction has locked the delivery: nothing was recorded. */
+  isLocked: boolean;
 }
 
 /** How a process records: its lease, and whether delivered events get a workflow. */
@@ -42,10 +47,9 @@ export interface RecordOptions {
  * - A failed attempt of the ladder uses up a rung, and the next one counts from its end, however late the record is. A
  *   manual retry uses none: its failure leaves the plan as it was.
  * - The attempt leaves the queue, unless the next one is due at once. A manual retry that was accepted meanwhile stays.
- * - The outbox gets what the event's workflow has to learn: nothing of an attempt of the late line, which a workflow
- *   asked for, or of which it was told when the attempt was queued. With `retries-only`, nothing of a delivery that has
- *   arrived.
- * @returns no row for an attempt that was not recorded
+ * - The outbox gets what the event's workflow has to learn: nothing of an attempt that an activity awaits, `again` of
+ *   others of the late line. With `retries-only`, nothing of a delivery that has arrived at once.
+ * @returns no row for an attempt that was not recorded, but for one that is to be recorded later (`isLocked`)
  */
 export function recordAttempts(
   db: Handle,
@@ -69,7 +73,7 @@ export function recordAttempts(
     outcomes.map(({ responseBody }) => responseBody),
     outcomes.map(({ error }) => error),
     outcomes.map(({ detail }) => detail),
-    attempts.map(({ line }) => line),
+    attempts.map(({ line, isAwaited }) => (line === 'late' && isAwaited ? 'awaited' : line)),
     attempts.map(({ leasedUntil }) => leasedUntil),
     made.map(({ endedAt = now }) => Math.round(now - endedAt)),
     workflows === 'retries-only',
@@ -96,7 +100,8 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
 
 /**
  * `attempt`: the attempts that count. `judged`: what each does to its delivery, by the delivery as it was locked. Locks
- * are taken of deliveries by id, as a cancellation takes them, then of the queue, then of the outbox by event.
+ * are taken of deliveries by id, as a cancellation takes them, then of the queue, then of the outbox by event. What
+ * another transaction has locked is left for a later try, so that it holds up no other client's records.
  *
  * - `known` finds a success that the statement's own earlier try has recorded, under whatever number: its commit may
  *   have succeeded although the connection broke. An array, since Postgres would answer an `exists` here from a hash of
@@ -125,7 +130,7 @@ with input as (
          (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
     from input i join deliveries d on d.id = i.delivery_id
    where d.id = any(array(select delivery_id from input))
-   order by d.id for no key update of d
+   order by d.id for no key update of d skip locked
 ), attempt as materialized (
   select i.*, l.status, l.attempt_count + 1 as recorded_as, l.next_attempt_at, l.queued, l.wait,
          i.number <> l.attempt_count + 1 as overtaken,
@@ -157,7 +162,8 @@ with input as (
     from judged j
    where d.id = j.delivery_id and d.id = any(array(select delivery_id from judged))
   returning d.id, d.event_id, d.client_id, d.status, d.next_attempt_at, d.asleep, d.recovered,
-            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken as unknown_to_workflow, j.line = 'late' as awaited_by_workflow
+            j.recorded_as, j.makes_retry, j.trigger = 'manual' or j.overtaken or j.line = 'late' as unknown_to_workflow,
+            j.line = 'awaited' as awaited_by_workflow
 ), recorded as (
   insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
                         response_headers, response_body, error, detail)
@@ -189,8 +195,12 @@ with input as (
   on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text,
-       u.id = any(array(select delivery_id from next)) as "isDue"
-  from updated u`;
+       u.id = any(array(select delivery_id from next)) as "isDue", false as "isLocked"
+  from updated u
+ union all
+select i.delivery_id, null, null, false, true
+  from input i
+ where i.delivery_id <> all(array(select id from locked)) and exists (select from deliveries d where d.id = i.delivery_id)`;
 
 /** Rows of one statement. More rows gain nothing and hold locks for longer. */
 const BATCH = 200;
@@ -229,8 +239,13 @@ export class Recorder {
    * @throws if the process ends while Postgres is unreachable, or if Postgres refuses the row even without the
    * response's headers and body
    */
-  record(made: MadeAttempt): Promise<RecordedAttempt | undefined> {
-    return this.#batches.run(made);
+  async record(made: MadeAttempt): Promise<RecordedAttempt | undefined> {
+    for (;;) {
+      const recorded = await this.#batches.run(made);
+      if (!recorded?.isLocked) return recorded;
+      if (performance.now() > this.#giveUpAt) throw new Error('the delivery is locked by another transaction');
+      await sleep(RETRY_DELAY);
+    }
   }
 
   /**

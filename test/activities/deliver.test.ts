@@ -196,11 +196,11 @@ describe('the activity deliver, beside another worker', () => {
     expect(sender.sent).toEqual([]);
   });
 
-  it('checks again later while the other worker has the attempt, and makes it when that lease has ended', async () => {
+  it('says that the other worker has the attempt, and makes it when that lease has ended', async () => {
     const event = await commitEvent(db, { token: newId() });
     const sender = fakeSender();
     const { deliver } = activities.open(sender);
-    expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({ type: 'NoSlot', nonRetryable: false });
+    expect(await deliver(deliverRequest(event))).toMatchObject({ status: 'pending', isQueued: true });
     await db.query(`update queue set lease_until = now() - interval '1 second' where delivery_id = $1::uuid`, [
       idOf(event),
     ]);
@@ -208,7 +208,7 @@ describe('the activity deliver, beside another worker', () => {
     expect(sender.sent).toHaveLength(1);
   });
 
-  // Of twenty workers and a limit of ten, half of the activities failed with NoSlot, and the attempt was made
+  // Of twenty workers and a limit of ten, half of the activities found no slot, and the attempt was made
   // elsewhere.
   it('hands the attempt on to a worker with slots of the endpoint, and returns its result', async () => {
     const event = await failedOnce(-1);
@@ -242,14 +242,12 @@ describe('the activity deliver without a free slot', () => {
     return { ...opened, sender, queued, release: () => held.resolve() };
   }
 
-  it('fails and sends nothing while enough wait; the attempt stays queued, and Temporal retries the activity', async () => {
+  it('says so and sends nothing while enough wait; the attempt stays queued, and its record wakes the workflow', async () => {
     const { commit, deliver, queued, sender, slots, release } = await full();
     const event = await queued();
     for (let i = 0; i < 2; i++) await commit({ clientId: event.clientId, endpoints: 0 });
     await waitFor('two that wait', () => slots.waiting === 2);
-    expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({
-      ...{ type: 'NoSlot', nonRetryable: false, category: 'BENIGN' },
-    });
+    expect(await deliver(deliverRequest(event))).toMatchObject({ status: 'pending', isQueued: true });
     expect([sender.sent.length, (await queueOf(event)) !== null]).toEqual([1, true]);
     release();
   });
@@ -269,7 +267,7 @@ describe('the activity deliver without a free slot', () => {
     const [event, other] = [await queued(), await commitEvent(db)];
     let failed = 0;
     const all = [event, other].flatMap((one) =>
-      Array.from({ length: 100 }, () => failureOf(deliver(deliverRequest(one))).finally(() => failed++)),
+      Array.from({ length: 100 }, () => deliver(deliverRequest(one)).finally(() => failed++)),
     );
     await waitFor('those without a place to fail', () => failed + made.mock.calls.length === 200);
     const waiting = (id: string) => made.mock.calls.filter(([{ clientId }]) => clientId === id).length;
@@ -286,7 +284,7 @@ describe('the activity deliver without a free slot', () => {
     const event = await commitEvent(db);
     const broken = fakeSender(() => Promise.reject(new Error('our own fault')));
     const { deliver, slots } = activities.open(broken);
-    expect(await failureOf(deliver(deliverRequest(event)))).toMatchObject({ type: 'NoSlot' });
+    expect(await deliver(deliverRequest(event))).toMatchObject({ isQueued: true });
     expect([slots.active, (await queueOf(event)) !== null]).toEqual([0, true]);
     await db.query(`update queue set lease_until = now() - interval '1 second' where delivery_id = $1::uuid`, [
       idOf(event),

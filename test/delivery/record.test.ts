@@ -77,7 +77,7 @@ describe('the record of an attempt', () => {
   it('ends a delivery as succeeded after a success, and takes its attempt out of the queue', async () => {
     const event = await leased();
     expect(await record([made(event)])).toEqual([
-      { deliveryId: idOf(event), number: 1, status: 'succeeded', isDue: false },
+      { deliveryId: idOf(event), number: 1, status: 'succeeded', isDue: false, isLocked: false },
     ]);
     const { url } = event.deliveries[0]!;
     expect(await read(event)).toMatchObject({
@@ -434,10 +434,11 @@ describe("a record writes its event's outbox", () => {
     ['succeeds', outcome(), [MINUTE]],
     ['fails before the next rung', down, [MINUTE]],
     ['fails after the last rung', down, []],
-  ])('not at all for an attempt of the late line that %s: a workflow waits for it', async (_, result, retryDelays) => {
-    const event = await leased({ retryDelays });
-    await record([made(event, { line: 'late', outcome: result })]);
-    expect(await outboxOf(event)).toBeNull();
+  ])('of an attempt of the late line that %s, unless an activity awaits it', async (_, result, retryDelays) => {
+    const [awaited, left] = [await leased({ retryDelays }), await leased({ retryDelays })];
+    await record([made(awaited, { line: 'late', outcome: result, isAwaited: true })]);
+    await record([made(left, { line: 'late', outcome: result })]);
+    expect([await outboxOf(awaited), await outboxOf(left)]).toEqual([null, 'again']);
   });
 
   it("and ends a workflow starter's lease of the event when the state changes, so that the change is not lost", async () => {

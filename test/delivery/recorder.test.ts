@@ -88,6 +88,20 @@ describe('Recorder', () => {
     expect(await attemptsOf(bad)).toMatchObject([{ responseBody: null }]);
   });
 
+  // A transaction that froze with a delivery locked held up the records, and then all attempts, of its worker.
+  it('regression: records the others while a delivery is locked, and that one after', async () => {
+    const recorder = open();
+    const [held, other] = (await attempts(2)) as [MadeAttempt, MadeAttempt];
+    const session = await db.openSession();
+    await session.query('begin');
+    await session.query('select from deliveries where id = $1 for update', [held.attempt.deliveryId]);
+    const late = recorder.record(held);
+    expect(await recorder.record(other)).toMatchObject({ status: 'succeeded' });
+    expect(await attemptsOf(held)).toEqual([]);
+    await session.query('rollback');
+    expect(await late).toMatchObject({ status: 'succeeded' });
+  });
+
   it('rejects only the row that cannot be written at all', async () => {
     const recorder = open();
     const [good, bad] = (await attempts(2)) as [MadeAttempt, MadeAttempt];

@@ -59,8 +59,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   result: oneOf('\\d+', ...CHECK_RESULTS, ...CHECK_CASE_NAMES, ...STATUSES),
   failure: oneOf(
     `${HOST}: (${REASONS.join('|')}) after \\d+ attempts, the last: (\\d{3}|${ATTEMPT_ERRORS.join('|')})`,
-    `attempt \\d+ to ${HOST}: (\\d{3}|${ATTEMPT_ERRORS.join('|')}); (next attempt at ${TIMES}|the delivery is (failed|cancelled|succeeded))`,
     'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
+    `attempt \\d+ to ${HOST}: (\\d{3}|${ATTEMPT_ERRORS.join('|')}); (next attempt at ${TIMES}|the delivery is (failed|cancelled|succeeded))`,
   ),
   failureType: oneOf('LadderExhausted', 'AttemptFailed', 'NoSlot'),
   ClientId: ID,

@@ -77,6 +77,7 @@ test('a change of status arrives byte for byte as in the contract, and Temporal 
   expect(headers).toEqual({
     host: `127.0.0.1:${receiver.port}`,
     connection: 'keep-alive',
+    Accept: '*/*',
     'Content-Type': 'application/json',
     'User-Agent': 'Service-Webhooks/1.0',
     'Service-Signature': expect.stringMatching(/^t=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,v0=[0-9a-f]{64}$/),

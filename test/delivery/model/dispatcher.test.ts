@@ -152,7 +152,7 @@ class World {
     const goesOn = error !== null && number < 3;
     if (goesOn) Object.assign(row, { number: number + 1, token: null });
     else this.rows.delete(deliveryId);
-    return { deliveryId, number, status: goesOn ? 'pending' : 'succeeded', isDue: goesOn };
+    return { deliveryId, number, status: goesOn ? 'pending' : 'succeeded', isDue: goesOn, isLocked: false };
   }
 
   async #run(text: string, [token, ids, attempts, limit]: Values): Promise<unknown[]> {

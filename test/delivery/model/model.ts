@@ -304,10 +304,10 @@ export class Model {
     return trigger === 'manual' && (!late || (queued?.holder === token && queued.until === until));
   }
 
-  /** A workflow asked for an attempt of the late line, or was told when it was queued. */
+  /** A workflow waits for the record of an attempt of the late line: here, no activity awaits one. */
   #newsOf(d: ModelDelivery, { line }: ModelJob, isUnplanned: boolean): Outbox | null {
     if (isUnplanned) return 'again';
-    if (line === 'late') return null;
+    if (line === 'late') return 'again';
     if (d.asleep || d.status === 'failed') return 'start';
     return d.status === 'pending' ? null : 'delivered';
   }
