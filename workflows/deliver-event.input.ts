@@ -48,8 +48,8 @@ export const ATTEMPT_FAILED = 'AttemptFailed';
 export interface DeliverActivities {
   /**
    * Has the attempt made that is due. Ends with the delivery as it is afterwards, or with a failure `ATTEMPT_FAILED` if
-   * the last of the attempts that the workflow does not know of has failed. `isQueued`: the attempt waits for a slot, or
-   * another process makes it; its record wakes the workflow.
+   * the last of the attempts that the workflow does not know of has failed. `isQueued`: the attempt waits for a slot,
+   * or another process makes it; its record wakes the workflow.
    */
   deliver(request: DeliverRequest): Promise<DeliveryProgress & { isQueued?: boolean }>;
 }
