@@ -12,14 +12,17 @@ import type { Secret } from '../platform/secret.js';
 import type { Log } from '../platform/telemetry/log.js';
 import { withinMemory } from '../platform/within-memory.js';
 import { type Caller, includesScope } from './caller.js';
+import { type Assertion, AssertionFault, findSigner, readAssertion, useOnce } from './client-assertion.js';
 import { type ClientRecord, checkCredentials, isAlive, readClientRecord } from './client-record.js';
 import { type Clock, Fresh, postgresClock } from './fresh.js';
 import { KeyRing, readOrMakeSigningKeys, readRetiredKeys, SIGNING_ALGORITHM } from './signing-keys.js';
 
-/** A client that has authenticated with one of its secrets. */
+/** A client that has authenticated with one of its secrets or keys. */
 export interface VerifiedClient {
   clientId: string;
+  /** The secret or the key. */
   secretId: string;
+  byKey: boolean;
   /** Every scope that the client may be granted. */
   scopes: readonly string[];
   /** When that secret expires, ms since 1970; null: never. A token expires no later than its secret. */
@@ -28,7 +31,10 @@ export interface VerifiedClient {
 
 /** The secret or the token is valid, but the request comes from an address outside of the client's networks. */
 export class OutsideOfNetworks extends Refusal {
-  constructor(readonly secretId: string) {
+  constructor(
+    readonly secretId: string,
+    readonly byKey = false,
+  ) {
     super('network_not_allowed', "The request comes from outside of the client's networks.");
   }
 }
@@ -80,15 +86,25 @@ export interface StatementClaims {
 const CLAIMS = z
   .object({
     client_id: z.string().refine(isId),
-    secret_id: z.string(),
+    secret_id: z.string().optional(),
+    key_id: z.string().optional(),
     scope: z.string(),
     exp: z.number(),
     kid: z.string(),
   })
-  .transform(({ client_id: clientId, secret_id: secretId, scope, exp: expiresAt, kid }) => {
-    return { clientId, secretId, scopes: scope.split(' '), expiresAt, kid };
+  .refine(({ secret_id, key_id }) => (secret_id === undefined) !== (key_id === undefined))
+  .transform(({ client_id: clientId, secret_id, key_id, scope, exp: expiresAt, kid }) => {
+    const by = { secretId: secret_id ?? key_id ?? '', byKey: key_id !== undefined };
+    return { clientId, ...by, scopes: scope.split(' '), expiresAt, kid };
   });
 type TokenClaims = z.output<typeof CLAIMS>;
+
+/** Whether the secret or key behind a token still authenticates the client. @param now ms since 1970 */
+function isValid(client: ClientRecord, { secretId, byKey }: TokenClaims, now: number): boolean {
+  if (byKey) return client.keys.some(({ id }) => id === secretId);
+  const secret = client.secrets.find(({ id }) => id === secretId);
+  return secret !== undefined && isAlive(secret, now) && !client.requirePrivateKey;
+}
 
 /**
  * Opens the environment's authority. It reads nothing before its first use, so that the API starts without Postgres.
@@ -102,6 +118,7 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     try {
       return await within(READ_LIMIT, reading);
     } catch (error) {
+      if (error instanceof AssertionFault) throw error;
       log.warn({ err: error }, 'the store of clients and keys cannot be read');
       throw new Refusal('unavailable', 'Access cannot be checked now. The request had no effect.');
     }
@@ -183,7 +200,22 @@ export function openAuthority(dependencies: AuthorityDependencies) {
       if (!found) return undefined;
       const { client, secret } = found;
       if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
-      return { clientId: client.id, secretId: secret.id, scopes: client.scopes, secretExpiresAt: secret.expiresAt };
+      const { id: secretId, expiresAt: secretExpiresAt } = secret;
+      return { clientId: client.id, secretId, byKey: false, scopes: client.scopes, secretExpiresAt };
+    },
+
+    /**
+     * The client that an assertion (RFC 7523) authenticates. The assertion is used up.
+     * @throws AssertionFault; OutsideOfNetworks; Refusal unavailable
+     */
+    async verifyAssertion({ assertion, clientId }: Assertion, address: string): Promise<VerifiedClient> {
+      const claims = readAssertion(assertion, [issuer, `${issuer}/oauth/token`], await clock.now());
+      // RFC 7521 §4.2
+      if ((clientId ?? claims.clientId) !== claims.clientId) throw new AssertionFault('is of another client_id');
+      const { client, key } = await findSigner(assertion, claims, read);
+      if (!client.networks.allows(address)) throw new OutsideOfNetworks(key.id, true);
+      await readInTime(useOnce(database, { ...claims, clientId: client.id }));
+      return { clientId: client.id, secretId: key.id, byKey: true, scopes: client.scopes, secretExpiresAt: null };
     },
 
     /**
@@ -192,15 +224,16 @@ export function openAuthority(dependencies: AuthorityDependencies) {
      * @returns `expiresIn` in seconds, and the scopes separated by spaces
      * @throws Refusal unavailable
      */
-    async issue({ clientId, secretId, scopes: all, secretExpiresAt }: VerifiedClient, scopes = all) {
+    async issue({ clientId, secretId, byKey, scopes: all, secretExpiresAt }: VerifiedClient, scopes = all) {
       const now = await clock.now();
       const issuedAt = Math.floor(now / 1_000);
       const end = Math.min(now + lifetime, secretExpiresAt ?? Number.POSITIVE_INFINITY);
       const expiresIn = Math.max(1, Math.floor(end / 1_000) - issuedAt);
       const scope = scopes.join(' ');
       const { kid, key } = await readInTime(keyRing.signingKey());
-      // The claims are those of RFC 9068 §2.2 and the client's secret that the token was issued for.
-      const accessToken = await new SignJWT({ client_id: clientId, secret_id: secretId, scope })
+      // The claims are those of RFC 9068 §2.2 and the client's secret or key that the token was issued for.
+      const by = byKey ? { key_id: secretId } : { secret_id: secretId };
+      const accessToken = await new SignJWT({ client_id: clientId, ...by, scope })
         .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: TYPE, kid })
         .setIssuer(issuer)
         .setAudience(audience)
@@ -219,17 +252,17 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     async authenticate(bearer: string, address: string): Promise<Caller> {
       const claims = await verifyToken(bearer);
       const record = clients.memo(claims.clientId);
-      const secretOf = (of: ClientRecord | undefined) => of?.secrets.find(({ id }) => id === claims.secretId);
+      const { secretId, byKey } = claims;
+      const has = (of: ClientRecord | undefined) => (byKey ? of?.keys : of?.secrets)?.some(({ id }) => id === secretId);
       const cached = await record.get();
-      // A secret that is missing in the cached record may be newer than the record.
-      const client = secretOf(cached) ? cached : await record.refresh();
-      const secret = secretOf(client);
-      if (!client || client.revoked || !secret || !isAlive(secret, await clock.now())) {
+      // What is missing in the cached record may be newer than the record.
+      const client = has(cached) ? cached : await record.refresh();
+      if (!client || client.revoked || !isValid(client, claims, await clock.now())) {
         throw new Refusal('invalid_token', 'The access token has been revoked.');
       }
-      if (!client.networks.allows(address)) throw new OutsideOfNetworks(secret.id);
+      if (!client.networks.allows(address)) throw new OutsideOfNetworks(secretId, byKey);
       const scopes = new Set(claims.scopes.filter((scope) => includesScope(client.scopes, scope)));
-      return { clientId: client.id, secretId: secret.id, scopes, rateLimit: client.rateLimit };
+      return { clientId: client.id, secretId, byKey, scopes, rateLimit: client.rateLimit };
     },
 
     /** Signs a statement of an endpoint. @throws Refusal unavailable */

@@ -20,8 +20,10 @@ export function includesScope(scopes: readonly string[], scope: string): boolean
 /** The client that makes a request, as its access token or its session of the console identifies it. */
 export interface Caller {
   clientId: string;
-  /** The secret behind the token or the session; null: the operator's link made the session. */
+  /** The secret or key behind the token or the session; null: the operator's link made the session. */
   secretId: string | null;
+  /** `secretId` is that of a key. */
+  byKey?: boolean;
   scopes: ReadonlySet<string>;
   /** Requests a second; absent or null: RATE_LIMIT. */
   rateLimit?: number | null;

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { JWK } from 'jose';
 import type { Handle } from '../platform/database/database.js';
 import { isId, NIL_ID } from '../platform/ids.js';
 import { Networks } from '../platform/networks.js';
@@ -15,6 +16,17 @@ export interface ClientRecord {
   rateLimit: number | null;
   /** Newest first, including expired and revoked secrets. A secret that is made after the read is missing. */
   secrets: readonly SecretRecord[];
+  /** Its secrets are refused. */
+  requirePrivateKey: boolean;
+  keys: readonly KeyRecord[];
+}
+
+/** A public key that authenticates the client. */
+export interface KeyRecord {
+  id: string;
+  kid: string | null;
+  alg: string | null;
+  publicJwk: JWK;
 }
 
 interface SecretRecord {
@@ -30,7 +42,9 @@ type Row = Omit<ClientRecord, 'networks'> & { networks: string[] };
 
 const STATEMENT = `
   select c.id::text, c.revoked_at is not null as revoked, to_json(c.scopes) as scopes, to_json(c.networks) as networks,
-    c.rate_limit as "rateLimit",
+    c.rate_limit as "rateLimit", c.require_private_key as "requirePrivateKey",
+    (select coalesce(json_agg(json_build_object('id', k.id, 'kid', k.kid, 'alg', k.alg, 'publicJwk', k.public_jwk)), '[]')
+       from client_keys k where k.client_id = c.id) as keys,
     (select coalesce(json_agg(json_build_object(
        'id', s.id, 'hash', encode(s.hash, 'hex'), 'revoked', s.revoked_at is not null,
        'expiresAt', floor(extract(epoch from s.expires_at) * 1000)
@@ -52,8 +66,8 @@ const NO_HASH = '00'.repeat(32);
 
 /**
  * The client and its secret that matches `clientSecret`. Undefined if the client is unknown, malformed or revoked, or
- * if no active secret of the client matches. All these cases do the same work: one read, one hash, and a comparison in
- * constant time for each secret that a client may have, with no early exit.
+ * must use its key, or if no active secret of it matches. All these cases do the same work: one read, one hash, and a
+ * comparison in constant time for each secret that a client may have, with no early exit.
  */
 export async function checkCredentials(
   read: (clientId: string) => Promise<ClientRecord | undefined>,
@@ -71,5 +85,5 @@ export async function checkCredentials(
     const equal = timingSafeEqual(given, Buffer.from(secret?.hash ?? NO_HASH, 'hex'));
     if (equal && secret) match = secret;
   }
-  return client && match && !client.revoked ? { client, secret: match } : undefined;
+  return client && match && !client.revoked && !client.requirePrivateKey ? { client, secret: match } : undefined;
 }

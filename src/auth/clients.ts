@@ -19,13 +19,17 @@ export interface NewClient {
   rateLimit?: number | null | undefined;
   /** Null: MAX_ENDPOINTS. */
   maxEndpoints?: number | null | undefined;
+  /** Its secrets are refused. */
+  requirePrivateKey?: boolean | undefined;
 }
 
 /**
  * Makes a client with its first secret. The secret is readable only in this result. The caller has checked the values.
+ * @throws Refusal no_keys
  */
 export async function createClient(db: Handle, actor: Actor, wanted: NewClient) {
-  const { name, rateLimit = null, maxEndpoints = null } = wanted;
+  const { name, rateLimit = null, maxEndpoints = null, requirePrivateKey = false } = wanted;
+  if (requirePrivateKey) throw noKeys();
   const scopes = wanted.scopes?.length ? wanted.scopes : CLIENT_SCOPES;
   const { secret: clientSecret, hash } = makeRandomSecret();
   return atomically(db, async (tx) => {
@@ -62,13 +66,17 @@ export function listClients(db: Handle): Promise<Client[]> {
 }
 
 const WITH_SECRETS = {
+  keys: {
+    select: { id: true, kid: true, alg: true, thumbprint: true, createdAt: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  },
   secrets: {
     select: { id: true, createdAt: true, expiresAt: true, revokedAt: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   },
 } satisfies Prisma.ClientInclude;
 
-/** A client with its secrets, oldest first. A secret is active while it is neither revoked nor expired. */
+/** A client with its secrets and keys, oldest first. A secret is active while it is neither revoked nor expired. */
 export type ClientWithSecrets = Prisma.ClientGetPayload<{ include: typeof WITH_SECRETS }>;
 
 /**
@@ -132,19 +140,22 @@ const CHANGES = [
   ['clients.rename', ({ name }: Client) => name],
   ['clients.allow', ({ networks }: Client) => networks],
   ['clients.set-limits', (client: Client) => limitsOf(client)],
+  ['clients.require-key', ({ requirePrivateKey }: Client) => requirePrivateKey],
 ] as const;
 
 /**
  * Changes a client's name, networks (an empty list: any address) and limits, in force within 5 s in every process, also
  * for live tokens.
- * @throws Refusal not_found
+ * @throws Refusal not_found | no_keys
  */
 export function changeClient(db: Handle, actor: Actor, clientId: string, change: ClientChange): Promise<Client> {
   return atomically(db, async (tx) => {
     const before = await lockClient(tx, clientId);
     const { name = before.name, networks = before.networks } = change;
     const { rateLimit = before.rateLimit, maxEndpoints = before.maxEndpoints } = change;
-    const data = { name, networks: [...new Set(networks)], rateLimit, maxEndpoints };
+    const { requirePrivateKey = before.requirePrivateKey } = change;
+    if (change.requirePrivateKey && before.keys.length === 0) throw noKeys();
+    const data = { name, networks: [...new Set(networks)], rateLimit, maxEndpoints, requirePrivateKey };
     if (isDeepStrictEqual(before, { ...before, ...data })) return before;
     for (const [action, read] of CHANGES) {
       const [from, to] = [read(before), read({ ...before, ...data })];
@@ -160,12 +171,14 @@ const limitsOf = ({ rateLimit, maxEndpoints }: Pick<Client, 'rateLimit' | 'maxEn
   max_endpoints: maxEndpoints,
 });
 
+const noKeys = () => new Refusal('no_keys', 'The client has no key: set its keys first, then require them.');
+
 /**
  * Locks the client's row. Concurrent changes of a client wait for each other, so that the audit entry has the true
  * previous value.
  * @throws Refusal not_found
  */
-async function lockClient(tx: Handle, clientId: string): Promise<ClientWithSecrets> {
+export async function lockClient(tx: Handle, clientId: string): Promise<ClientWithSecrets> {
   if (isId(clientId)) await tx.query('select id from clients where id = $1::uuid for no key update', [clientId]);
   return showClient(tx, clientId);
 }

@@ -18,7 +18,7 @@ type SignInWay = 'credentials' | 'link' | 'operator-link';
 /** The right to a session of the console: what a sign-in with credentials, or the maker of a link, passes on. */
 export interface ConsoleGrant {
   clientId: string;
-  /** The session ends with this secret; null: the operator gave the right. */
+  /** The session ends with this secret or key; null: the operator gave the right. */
   secretId: string | null;
   role: ConsoleRole;
   scopes: readonly string[];
@@ -57,12 +57,14 @@ export function bySession({ id, clientId, role, address, signedInBy }: ActingSes
 }
 
 /**
- * The SQL condition that the secret behind a session or a code is valid. A null secret is the operator's.
+ * The SQL condition that the secret or key behind a session or a code is valid. A null secret is the operator's.
  * @param row the alias of the row with `secret_id` and `client_id`
  */
 const secretIsValid = (row: string) => `(${row}.secret_id is null or exists (
-  select from client_secrets k where k.id = ${row}.secret_id and k.client_id = ${row}.client_id and k.revoked_at is null
-     and (k.expires_at is null or k.expires_at > now())))`;
+  select from client_secrets k join clients o on o.id = k.client_id
+   where k.id = ${row}.secret_id and k.client_id = ${row}.client_id and k.revoked_at is null
+     and (k.expires_at is null or k.expires_at > now()) and not o.require_private_key) or exists (
+  select from client_keys k where k.id = ${row}.secret_id and k.client_id = ${row}.client_id))`;
 
 /** Sessions of a client at one time. A further sign-in ends the session that was used least recently. */
 const MAX_SESSIONS = 20;

@@ -1,4 +1,5 @@
 import { Command as CommanderCommand, InvalidArgumentError } from 'commander';
+import { escapeControls } from '../../clients/typescript/src/cli/harmless.js';
 import { parseDuration } from '../platform/duration.js';
 import { isId } from '../platform/ids.js';
 import { timeOfParts } from '../platform/iso-time.js';
@@ -43,7 +44,9 @@ export class Command extends CommanderCommand {
       const printed = JSON.stringify(json, null, 2);
       const { render, screenHere } = await import('./view.js');
       const isJson = this.opts<{ json?: true }>().json;
-      process.stdout.write(`${isJson ? printed : render(JSON.parse(JSON.stringify(text)), columns, screenHere())}\n`);
+      process.stdout.write(
+        `${isJson ? escapeControls(printed) : render(JSON.parse(JSON.stringify(text)), columns, screenHere())}\n`,
+      );
       if (note) process.stderr.write(`${note}\n`);
       if (failure) throw new Error(failure);
     });

@@ -5,7 +5,7 @@ import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints
 import { hostOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction, readClock, rowOf } from '../platform/database/database.js';
-import { lowestIdAt, takeId } from '../platform/ids.js';
+import { lowestIdAt, NIL_ID, takeId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { queueLate, wakeWorkflows } from './queue.js';
@@ -190,14 +190,28 @@ export async function resetForRecovery(
   return rows.map(({ id }) => id);
 }
 
-/** A delivery whose attempt is in flight, or queued by a manual retry, keeps that row of the queue. */
-const resetThose = (which: string) => `
-with candidates as materialized (
+/**
+ * A delivery whose attempt is in flight, or queued by a manual retry, keeps that row of the queue.
+ *
+ * One ordered range of the index on (endpoint, status, id) for each status, as cancelling reads it (`CANCEL_PENDING`):
+ * in the order of ids alone, the read after the last failed delivery walks over every later success.
+ */
+const resetThose = (statuses: readonly string[], which: string) => `
+with found as materialized (
+  ${statuses
+    .map(
+      (status) => `(
+  select d.id from deliveries d
+   where d.endpoint_id = $1::uuid and d.status >= '${status}' and d.status <= '${status}' and d.id >= $3::uuid
+     and d.id < $4::uuid and d.id > coalesce($5::uuid, '${NIL_ID}') and ${which}
+   order by d.status desc, d.id limit $6::int)`,
+    )
+    .join(' union all ')}
+), candidates as materialized (
   select d.id from deliveries d
     join webhook_endpoints e on e.id = d.endpoint_id and e.enabled and e.deleted_at is null
-   where d.endpoint_id = $1::uuid and d.client_id = $2::uuid and d.id >= $3::uuid and d.id < $4::uuid
-     and ($5::uuid is null or d.id > $5::uuid) and ${which}
-   order by d.id limit $6::int for no key update of d
+   where d.id = any(array(select id from found order by id limit $6::int)) and d.client_id = $2::uuid and ${which}
+   order by d.id for no key update of d
 ), reset as (
   update deliveries d set status = 'pending', reason = null, finished_at = null, next_attempt_at = now(),
          rung = 0, ladder = $7::text, recovered = true, asleep = false
@@ -206,7 +220,10 @@ with candidates as materialized (
 ), ${queueLate('reset', 'now()', `'recover'`)}, ${wakeWorkflows('reset')}
 select id from candidates order by id`;
 
-const RESET = { ended: resetThose(`d.status in ('failed', 'cancelled')`), pending: resetThose(SLEEPS) };
+const RESET = {
+  ended: resetThose(['failed', 'cancelled'], `d.status in ('failed', 'cancelled')`),
+  pending: resetThose(['pending'], SLEEPS),
+};
 
 /** Deliveries that a batch queued, and the delivery or event after which the next one starts; null: it was the last. */
 export type QueuedPart = { recovered: number; after: string | null };

@@ -31,7 +31,7 @@ export interface State {
   /** Set on every route that needs a token. */
   caller: Caller;
   /** Set by a token request, for the log. Without `secretId` the client id is only a claim; with it, it is verified. */
-  tokenClient?: { clientId: string; secretId?: string };
+  tokenClient?: { clientId: string; secretId?: string; byKey?: boolean };
 }
 
 export type AppContext = Context & { state: State };

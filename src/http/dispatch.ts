@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { hasOperatorScope } from '../auth/caller.js';
 import type { Handle } from '../platform/database/database.js';
+import { throwIfLate } from '../platform/deadline.js';
 import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
@@ -25,6 +26,8 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
     const { around = (change) => change() } = route;
+    // A shared statement has no transaction of its own that would ask.
+    if (route.sharesStatement) throwIfLate();
     const once = key === undefined ? undefined : { key, bodyDigest: hash('sha256', bytes, 'buffer') };
     const accept = () =>
       route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes, ...(once && { once }) });

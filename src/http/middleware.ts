@@ -107,7 +107,7 @@ export function accessLog(log: Log, metrics: Pick<Metrics, 'requestStarted' | 'r
         duration_ms: Math.round(durationMs * 10) / 10,
         address: ctx.state.address,
         client_id: client?.clientId,
-        secret_id: client?.secretId,
+        [client?.byKey ? 'key_id' : 'secret_id']: client?.secretId,
       },
       'request',
     );

@@ -112,7 +112,8 @@ export function staticDocument(
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
   return (ctx) => {
     ctx.set({ 'Cache-Control': 'public, max-age=300', ...headers, ETag: etag });
-    if (ctx.get('If-None-Match').includes(etag)) {
+    const known = ctx.get('If-None-Match');
+    if (known.trim() === '*' || known.includes(etag)) {
       ctx.status = 304;
       return;
     }

@@ -33,7 +33,8 @@ function userName(): string {
 
 /** The actions that the audit records, each as resource and verb. */
 export type Action =
-  | `clients.${'create' | 'rotate-secret' | 'revoke' | 'revoke-secret' | 'allow' | 'rename' | 'set-limits' | 'set-notify' | 'erase'}`
+  | `clients.${'create' | 'rotate-secret' | 'revoke' | 'revoke-secret' | 'allow' | 'rename' | 'erase'}`
+  | `clients.${'set-limits' | 'set-notify' | 'set-keys' | 'require-key'}`
   | `endpoints.${'create' | 'update' | 'delete' | 'disable' | 'set-concurrency' | 'enable'}`
   | `endpoints.${'check' | 'recover' | 'cancel-recovery'}`
   // The statement of src/transfers/change-status.ts writes `transfers.set-status` itself.

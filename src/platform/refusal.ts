@@ -39,6 +39,7 @@ const MEANINGS = {
     recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
     check_in_progress: `A check of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.checksAtOnce)}. Wait until one ends.`,
     two_secrets: 'The client already has two active secrets, which `detail` names; revoke one first.',
+    no_keys: 'The client has no public key, so that its secrets cannot be refused; set its keys first.',
     secret_erased: 'The webhook endpoint was deleted, and its secret erased.',
     idempotency_key_in_use: 'The first request with this key is still running; repeat the request after `Retry-After`.',
   },

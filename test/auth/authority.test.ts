@@ -49,6 +49,7 @@ it('returns the client, the secret and the scopes of a token as the caller', asy
   expect(await authority.authenticate(accessToken, ADDRESS)).toEqual({
     clientId: client.clientId,
     secretId: client.secretId,
+    byKey: false,
     scopes: new Set(['operator']),
     rateLimit: null,
   });

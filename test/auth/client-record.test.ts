@@ -27,6 +27,8 @@ const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
   scopes: [],
   networks: new Networks([]),
   rateLimit: null,
+  requirePrivateKey: false,
+  keys: [],
   secrets: [newer, older].map(({ secretId, hash }) => ({ id: secretId, hash, revoked: false, expiresAt: null })),
   ...fields,
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { SignatureError, verify } from '../../clients/typescript/src/verify.js';
 import { signatureHeader } from '../../src/delivery/sender/headers.js';
@@ -40,6 +41,22 @@ testWith('python3')('the verifier for Python passes the shared vectors', () => {
   const args = ['-B', '-m', 'unittest', 'test_vectors'];
   expect(runIn(join(clients, 'python'), 'python3', args)).toEqual(passes);
 });
+
+const hasPsycopg = spawnSync('python3', ['-c', 'import psycopg']).status === 0;
+(hasPsycopg ? test : test.skip)(
+  'the recipe of an inbox passes the vectors, and gives each event its effect once',
+  () => {
+    const args = [
+      `DATABASE_URL=${process.env.TEST_DATABASE_URL}`,
+      'python3',
+      '-B',
+      '-m',
+      'unittest',
+      'test_inbox_recipe',
+    ];
+    expect(runIn(join(clients, 'python'), 'env', args)).toEqual(passes);
+  },
+);
 
 testWith('php')('the verifier for PHP passes the shared vectors', () => {
   expect(runIn(clients, 'php', ['php/test_vectors.php'])).toEqual(passes);

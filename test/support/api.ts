@@ -142,6 +142,7 @@ const trustingAuthority: Authority = {
   audience: 'https://api.test',
   prepare: async () => {},
   verifyClient: unused,
+  verifyAssertion: unused,
   issue: unused,
   async authenticate(bearer) {
     try {

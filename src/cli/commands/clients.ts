@@ -1,13 +1,22 @@
+import { readFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { readSecretFile } from '../../../clients/typescript/src/cli/secret-file.js';
 import { SCOPES } from '../../auth/caller.js';
+import { setClientKeys } from '../../auth/client-keys.js';
 import * as auth from '../../auth/clients.js';
 import { makeOperatorLink } from '../../auth/console-sessions.js';
 import { createAddressGuard } from '../../delivery/sender/address-guard.js';
 import { setClientNotify } from '../../endpoints/client-notify.js';
 import { endpointSecret } from '../../http/schemas/endpoint.js';
 import { present, time } from '../../http/schemas/fields.js';
-import { operatorClientView, presentOperatorClient, shownClient } from '../../http/schemas/operator-client.js';
+import {
+  jwkSet,
+  operatorClientView,
+  presentClientKeys,
+  presentOperatorClient,
+  shownClient,
+} from '../../http/schemas/operator-client.js';
+import { errorsOf } from '../../http/validation-errors.js';
 import type { Client } from '../../platform/database/generated/client.js';
 import { isNetwork } from '../../platform/networks.js';
 import { Secret } from '../../platform/secret.js';
@@ -43,7 +52,10 @@ export function declare(clients: Command): void {
   clients
     .command('show <client_id>')
     .description('show a client and the ids of its secrets')
-    .does(show, { secrets: ['secret_id', 'created_at', 'expires_at', 'revoked_at'] });
+    .does(show, {
+      secrets: ['secret_id', 'created_at', 'expires_at', 'revoked_at'],
+      keys: ['kid', 'alg', 'created_at'],
+    });
 
   clients
     .command('rotate-secret <client_id>')
@@ -82,6 +94,13 @@ export function declare(clients: Command): void {
     .does(setNotify);
 
   clients
+    .command('set-keys <client_id> <file>')
+    .description('replace the public keys that authenticate a client (private_key_jwt) by those of a JWK set')
+    .option('--require-private-key', 'refuse the secrets of the client from now on')
+    .option('--no-require-private-key', 'accept its secrets again')
+    .does(setKeys, { keys: ['kid', 'alg', 'created_at'] });
+
+  clients
     .command('erase <client_id>')
     .description('erase names and accounts of a revoked client; needs the DATABASE_URL of the owner')
     .asks()
@@ -110,6 +129,7 @@ type NewClientOptions = { name: string; scope?: string[]; allow?: string[] };
 /** `expireOld` in ms. */
 type RotationOptions = { expireOld?: number; revoke?: string };
 type NotifyOptions = { url?: string; secret?: string; secretFile?: string; off?: true };
+type KeyOptions = { requirePrivateKey?: boolean };
 type LimitOptions = { rate?: Limit; endpoints?: Limit };
 
 const create = onDatabase(async ({ database, actor }, options: NewClientOptions) => {
@@ -122,7 +142,8 @@ const list = onDatabase(async ({ database }) => ({ json: (await auth.listClients
 
 const show = onDatabase(async ({ database }, id: string) => {
   const client = await auth.showClient(database, id);
-  return { json: { ...shown(client), secrets: presentOperatorClient(client).secrets } };
+  const { secrets, keys } = presentOperatorClient(client);
+  return { json: { ...shown(client), secrets, keys } };
 });
 
 const rotateSecret = onDatabase(async ({ database, actor }, id: string, options: RotationOptions) => {
@@ -152,6 +173,30 @@ const setLimits = onDatabase(async ({ database, actor }, id: string, options: Li
   const limits = { rateLimit: rate && limitOf(rate), maxEndpoints: endpoints && limitOf(endpoints) };
   return { json: shown(await auth.changeClient(database, actor, id, limits)) };
 });
+
+const setKeys = onDatabase(async ({ database, actor }, id: string, file: string, options: KeyOptions) => {
+  const set = jwkSet.safeParse(readJson(file), { reportInput: true });
+  if (!set.success) {
+    const wrong = errorsOf(set.error, 'field').map(({ pointer, detail }) => `${pointer || 'the document'} ${detail}`);
+    throw new Error(`${file}: ${wrong.join('; ')}`);
+  }
+  const { requirePrivateKey } = options;
+  const client = await database.transaction(async (tx) => {
+    await setClientKeys(tx, actor, id, set.data.keys);
+    await auth.changeClient(tx, actor, id, { requirePrivateKey });
+    return auth.showClient(tx, id);
+  });
+  return { json: { client_id: id, require_private_key: client.requirePrivateKey, ...presentClientKeys(client) } };
+});
+
+/** @throws Error of one line that names the file */
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof SyntaxError ? 'is not JSON' : (error as Error).message}`);
+  }
+}
 
 const setNotify = onDatabase(async (context, id: string, options: NotifyOptions, command: Command) => {
   const { database, environment, actor } = context;
@@ -188,5 +233,5 @@ const consoleLink = onDatabase(async (context, clientId: string, { viewer }: { v
   return { json: { url, expires_at: expiresAt } };
 });
 
-const clientView = operatorClientView.omit({ secrets: true }).extend({ erased_at: time.nullable() });
+const clientView = operatorClientView.omit({ secrets: true, keys: true }).extend({ erased_at: time.nullable() });
 const shown = (client: Client) => present(clientView, shownClient(client));

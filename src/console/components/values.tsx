@@ -43,7 +43,7 @@ const MAX_LEVELS = 20;
 
 export function formatJson(text: string): string {
   let level = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*(?:"|$)|[[\]{}]/gs)) {
     if (token.startsWith('"')) continue;
     level += token === '[' || token === '{' ? 1 : -1;
     if (level > MAX_LEVELS) return text;

@@ -2,6 +2,7 @@ import type Router from '@koa/router';
 import { z } from 'zod';
 import { type Authority, OutsideOfNetworks, type VerifiedClient } from '../../auth/authority.js';
 import { includesScope, SCOPES } from '../../auth/caller.js';
+import { type Assertion, AssertionFault } from '../../auth/client-assertion.js';
 import type { Handle } from '../../platform/database/database.js';
 import { isId } from '../../platform/ids.js';
 import { LIMITS } from '../../platform/limits.js';
@@ -35,7 +36,7 @@ export function failedAuthentications(db: Handle) {
 export type FailedAuthentications = ReturnType<typeof failedAuthentications>;
 
 interface Services {
-  authority: Pick<Authority, 'issuer' | 'audience' | 'verifyClient' | 'issue'>;
+  authority: Pick<Authority, 'issuer' | 'audience' | 'verifyClient' | 'verifyAssertion' | 'issue'>;
   failures: FailedAuthentications;
   limit: MemoryLimit;
 }
@@ -81,24 +82,35 @@ function requireGrantType({ grant_type }: TokenParameters): void {
   }
 }
 
-/** Sets the client for the log: the claimed id if it is a UUID, and the secret's id once the secret is verified. */
+/**
+ * Sets the client for the log: the claimed id if it is a UUID, and the id of the secret or key once that is verified.
+ */
 async function authenticateClient(
   { state }: AppContext,
-  { clientId, clientSecret }: ClientCredentials,
+  credentials: ClientCredentials,
   { authority, failures }: Services,
 ): Promise<VerifiedClient> {
   const { address } = state;
-  if (isId(clientId)) state.tokenClient = { clientId: clientId.toLowerCase() };
+  const claimed = credentials.clientId ?? '';
+  if (isId(claimed)) state.tokenClient = { clientId: claimed.toLowerCase() };
   await failures.check(address);
-  const client = await authority.verifyClient(clientId, clientSecret, address).catch((error: unknown) => {
-    if (error instanceof OutsideOfNetworks) state.tokenClient = { clientId, secretId: error.secretId };
+  const verifying =
+    'assertion' in credentials
+      ? authority.verifyAssertion(credentials, address)
+      : authority.verifyClient(credentials.clientId, credentials.clientSecret, address);
+  const client = await verifying.catch((error: unknown) => {
+    if (error instanceof OutsideOfNetworks) {
+      state.tokenClient = { clientId: claimed, secretId: error.secretId, byKey: error.byKey };
+    }
+    if (error instanceof AssertionFault) {
+      throw new OAuthError('invalid_client', `The client_assertion ${error.message}.`, 401);
+    }
     throw error;
   });
-  if (client) {
-    state.tokenClient = { clientId: client.clientId, secretId: client.secretId };
-    return client;
-  }
-  throw invalidClient();
+  if (!client) throw invalidClient();
+  const { clientId, secretId, byKey } = client;
+  state.tokenClient = { clientId, secretId, byKey };
+  return client;
 }
 
 /** `resource` (RFC 8707) is another name for `audience`; a request may have both, or neither. */
@@ -221,7 +233,16 @@ function toOAuthError(error: unknown): OAuthError {
 /** A field is missing, repeated or not a string, or the body cannot be read. */
 const invalidRequest = (description: string) => new OAuthError('invalid_request', description);
 
-const NAMES = ['client_id', 'client_secret', 'grant_type', 'audience', 'resource', 'scope'] as const;
+const NAMES = [
+  'client_id',
+  'client_secret',
+  'client_assertion',
+  'client_assertion_type',
+  'grant_type',
+  'audience',
+  'resource',
+  'scope',
+] as const;
 
 /** The largest body of a token request, in bytes (contract, Tokens): it is read before the client is authenticated. */
 const MAX_TOKEN_BODY_BYTES = 8 * 1024;
@@ -271,10 +292,7 @@ function pick(valuesOf: (name: string) => readonly unknown[]): TokenParameters {
   return parameters;
 }
 
-interface ClientCredentials {
-  clientId: string;
-  clientSecret: Secret;
-}
+type ClientCredentials = { clientId: string; clientSecret: Secret } | Assertion;
 
 /**
  * The client's credentials, from HTTP Basic or from the body, never from both (RFC 6749 §2.3). With Basic, the body may
@@ -282,6 +300,8 @@ interface ClientCredentials {
  * @throws OAuthError invalid_request | invalid_client (no credentials, or a header that is not a readable Basic header)
  */
 function findClientCredentials(authorization: string, body: TokenParameters): ClientCredentials {
+  const { client_assertion, client_assertion_type } = body;
+  if (client_assertion !== undefined || client_assertion_type !== undefined) return findAssertion(authorization, body);
   if (authorization === '') {
     if (body.client_id === undefined && body.client_secret === undefined) throw new NoCredentials();
     if (body.client_id === undefined) throw invalidRequest('client_id is missing.');
@@ -296,6 +316,21 @@ function findClientCredentials(authorization: string, body: TokenParameters): Cl
     throw invalidRequest('client_id differs from the one in the Authorization header.');
   }
   return credentials;
+}
+
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** RFC 7521 §4.2: an assertion is the only credential, and a `client_id` beside it names the same client. */
+function findAssertion(authorization: string, body: TokenParameters): Assertion {
+  const { client_id: clientId, client_assertion: assertion, client_assertion_type: type } = body;
+  if (authorization !== '' || body.client_secret !== undefined) {
+    throw invalidRequest('Send an assertion or a secret, not both.');
+  }
+  if (assertion === undefined) throw invalidRequest('client_assertion is missing.');
+  if (type === undefined) throw invalidRequest('client_assertion_type is missing.');
+  if (type !== JWT_BEARER)
+    throw new OAuthError('invalid_client', `The only client_assertion_type is ${JWT_BEARER}.`, 401);
+  return { clientId, assertion };
 }
 
 /** Reads Basic credentials (RFC 7617), whose parts are form-encoded (RFC 6749 §2.3.1). */

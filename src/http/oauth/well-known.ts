@@ -1,6 +1,7 @@
 import type Router from '@koa/router';
 import type { Authority } from '../../auth/authority.js';
 import { SCOPES } from '../../auth/caller.js';
+import { ASSERTION_ALGORITHMS } from '../../auth/client-keys.js';
 import { SIGNING_ALGORITHM } from '../../auth/signing-keys.js';
 import { Refusal } from '../../platform/refusal.js';
 import type { AppMiddleware, State } from '../context.js';
@@ -75,6 +76,7 @@ function metadataOf(issuer: string) {
     // No supported grant uses an authorization endpoint.
     response_types_supported: [],
     grant_types_supported: ['client_credentials'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
   };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SCOPES } from '../../auth/caller.js';
+import { ASSERTION_ALGORITHMS } from '../../auth/client-keys.js';
 import { SIGNING_ALGORITHM } from '../../auth/signing-keys.js';
 import { EVENT_CATALOGUE, EVENT_TYPES, type EventType } from '../../delivery/event-catalogue.js';
 import { EXAMPLE_ID } from '../../platform/ids.js';
@@ -23,6 +24,14 @@ const tokenRequest = view('TokenRequest', {
     .string()
     .optional()
     .meta({ writeOnly: true, examples: ['<CLIENT_SECRET>'] }),
+  client_assertion: z
+    .string()
+    .optional()
+    .meta({ description: 'Instead of a secret: a JWT signed with a key of the client (`private_key_jwt`, RFC 7523).' }),
+  client_assertion_type: z
+    .string()
+    .optional()
+    .meta({ description: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer' }),
   audience: z
     .string()
     .optional()
@@ -55,7 +64,8 @@ const authorizationServer = z.looseObject({
   scopes_supported: listOf(...SCOPES),
   response_types_supported: listOf(),
   grant_types_supported: listOf('client_credentials'),
-  token_endpoint_auth_methods_supported: listOf('client_secret_basic', 'client_secret_post'),
+  token_endpoint_auth_methods_supported: listOf('client_secret_basic', 'client_secret_post', 'private_key_jwt'),
+  token_endpoint_auth_signing_alg_values_supported: listOf(...ASSERTION_ALGORITHMS),
 });
 const authorizationServerView = authorizationServer.register(components, { id: 'AuthorizationServer' });
 const openIdView = authorizationServer
@@ -119,7 +129,7 @@ export function openPaths(authUrl: string): Paths {
           '200': { description: 'OK', ...jsonContent(tokenView) },
           ...tokenErrors({
             400: '`invalid_request`, `unsupported_grant_type`, `invalid_scope` or `invalid_target`.',
-            401: '`invalid_client`: the client is unknown, its secret is wrong, or the request has no credentials.',
+            401: '`invalid_client`: the client is unknown, its secret is wrong, its assertion is not valid or was used before, or the request has no credentials.',
             403: "`access_denied`: the request comes from outside the client's networks.",
             413: '`invalid_request`: the body is larger than 8 KiB.',
             429: '`temporarily_unavailable`: too many failed authentications from this address (100 a minute), or too many tokens for this client (20 a second); see `Retry-After`.',

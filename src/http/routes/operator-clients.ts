@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { byOf, type Caller } from '../../auth/caller.js';
+import { setClientKeys } from '../../auth/client-keys.js';
 import {
   changeClient,
   createClient,
@@ -21,12 +22,15 @@ import { created } from '../response.js';
 import { routesOf } from '../route.js';
 import { present, text } from '../schemas/fields.js';
 import {
+  clientKeysView,
   createdClientView,
   issuedSecretView,
+  jwkSet,
   newOperatorClient,
   newSecret,
   operatorClientPatch,
   operatorClientView,
+  presentClientKeys,
   presentOperatorClient,
 } from '../schemas/operator-client.js';
 import { newSession, signInLink } from './console-sessions.js';
@@ -39,6 +43,16 @@ const filters = z.strictObject({
 
 type Notify = Pick<z.output<typeof operatorClientPatch>, 'notify_url' | 'notify_secret'>;
 const NOTIFY_REFUSALS = ['url_not_canonical', 'blocked_address'] as const;
+/** The fields of a client as its verbs have them. */
+function clientFields<Fields extends ClientFields>({
+  rate_limit: rateLimit,
+  max_endpoints: maxEndpoints,
+  require_private_key: requirePrivateKey,
+  ...others
+}: Fields) {
+  return { ...others, rateLimit, maxEndpoints, requirePrivateKey };
+}
+type ClientFields = Pick<z.output<typeof operatorClientPatch>, 'rate_limit' | 'max_endpoints' | 'require_private_key'>;
 
 const actorOf = (caller: Caller) => byOf(caller).actor;
 
@@ -67,10 +81,10 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
       body: newOperatorClient,
       status: 201,
       returns: createdClientView,
-      refusals: NOTIFY_REFUSALS,
+      refusals: [...NOTIFY_REFUSALS, 'no_keys'],
       async handle({ caller, body, db }) {
-        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, notify_url, notify_secret, ...wanted } = body;
-        const made = await createClient(db, actorOf(caller), { ...wanted, rateLimit, maxEndpoints });
+        const { notify_url, notify_secret, ...wanted } = body;
+        const made = await createClient(db, actorOf(caller), clientFields(wanted));
         await setNotify(db, caller, made.client.id, { notify_url, notify_secret });
         const client = await showOrdinaryClient(db, made.client.id);
         const secret = { secret_id: made.secretId, client_secret: made.clientSecret.reveal() };
@@ -104,13 +118,25 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
         'A JSON merge patch (RFC 7396): an omitted field does not change, and null restores the deployment’s `rate_limit` or `max_endpoints`. In force within 5 s.',
       body: operatorClientPatch,
       returns: operatorClientView,
-      refusals: NOTIFY_REFUSALS,
+      refusals: [...NOTIFY_REFUSALS, 'no_keys'],
       async handle({ caller, params: { id }, body, db }) {
-        const { rate_limit: rateLimit, max_endpoints: maxEndpoints, notify_url, notify_secret, ...others } = body;
+        const { notify_url, notify_secret, ...wanted } = body;
         await showOrdinaryClient(db, id);
-        await changeClient(db, actorOf(caller), id, { ...others, rateLimit, maxEndpoints });
+        await changeClient(db, actorOf(caller), id, clientFields(wanted));
         await setNotify(db, caller, id, { notify_url, notify_secret });
         return presentOperatorClient(await showOrdinaryClient(db, id));
+      },
+    }),
+    route('PUT', '/operator/clients/{id}/jwks', {
+      operationId: 'setClientKeys',
+      summary: "Replace a client's public keys",
+      description:
+        'The client then authenticates with `private_key_jwt` (RFC 7523). Tokens of a key that is taken off end within 5 s. To rotate without an outage, set the old and the new key, then the new key alone.',
+      body: jwkSet,
+      returns: clientKeysView,
+      async handle({ caller, params: { id }, body: { keys }, db }) {
+        await showOrdinaryClient(db, id);
+        return presentClientKeys(await setClientKeys(db, actorOf(caller), id, keys));
       },
     }),
     route('POST', '/operator/clients/{id}/secrets', {

@@ -88,6 +88,7 @@ const CALLS: Record<
   getClient: (client) => client.operator.getClient(id),
   patchClient: (client) => client.operator.patchClient(id, { rate_limit: null }),
   createClientSecret: (client) => client.operator.createClientSecret(id),
+  setClientKeys: (client) => client.operator.setClientKeys(id, { keys: [] }),
   revokeClientSecret: (client) => client.operator.revokeClientSecret(id, id),
   revokeClient: (client) => client.operator.revokeClient(id),
   createClientConsoleSession: (client) => client.operator.createConsoleSession(id),

@@ -202,6 +202,7 @@ describe('/openapi.json', () => {
     await take('GET', '/operator/clients/{id}', [other], undefined, operator);
     await take('PATCH', '/operator/clients/{id}', [other], { rate_limit: 5 }, operator);
     await take('POST', '/operator/clients/{id}/secrets', [other], {}, operator);
+    await take('PUT', '/operator/clients/{id}/jwks', [other], { keys: [] }, operator);
     await take('DELETE', '/operator/clients/{id}/secrets/{secret_id}', [other, secret], undefined, operator);
     await take('POST', '/operator/clients/{id}/console-sessions', [other], {}, operator);
     await take('POST', '/operator/clients/{id}/revoke', [other], undefined, operator);

@@ -45,7 +45,8 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
       ],
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      token_endpoint_auth_signing_alg_values_supported: ['RS256', 'PS256', 'ES256', 'EdDSA'],
     });
   });
 

@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const MOVES = `
 [ "$(id -u)" = 0 ] && chown postgres "$D"
 as() { if [ "$(id -u)" = 0 ]; then su postgres -c "$1"; else sh -c "$1"; fi; }
-as "$B/initdb -D $D/data -A trust -U postgres && $B/pg_ctl -D $D/data -w -o '-p $PORT -c wal_level=logical -k $D' -l $D/log start" >&2
+as "$B/initdb -D $D/data -A trust -U postgres -E UTF8 --no-locale && $B/pg_ctl -D $D/data -w -o '-p $PORT -c wal_level=logical -k $D' -l $D/log start" >&2
 trap 'as "$B/pg_ctl -D $D/data -m immediate stop" >&2' EXIT
 P="postgresql://postgres@127.0.0.1:$PORT"
 on() { url="$P/$1"; shift; DATABASE_URL="$url" "$NODE" dist/src/cli.js "$@"; }

@@ -15,8 +15,12 @@ export function harmless(text: string, longest = Number.POSITIVE_INFINITY): stri
 
 /** JSON in one line with those characters escaped; `JSON.stringify` leaves many of them unescaped. */
 export function harmlessJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    CONTROLS,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  return escapeControls(JSON.stringify(value));
+}
+
+/** JSON with those characters escaped; its line feeds, which no string of JSON has, stay. */
+export function escapeControls(json: string): string {
+  return json.replace(CONTROLS, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 86a25a767a24cf7019cdca6b3b8cdc3ec04b9f642189c85cbadb6ac0fd7427a0
+// Document: 15cb7c90b61650092fed5c2c3726d570ace9ec923cef6aebb57886b95a057d93
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -59,8 +59,25 @@ export interface components {
       response_types_supported: string[];
       grant_types_supported: string[];
       token_endpoint_auth_methods_supported: string[];
+      token_endpoint_auth_signing_alg_values_supported: string[];
     } & {
       [key: string]: unknown;
+    };
+    ClientKey: {
+      kid: string | null;
+      /** Null: RS256 and PS256. */
+      alg: string | null;
+      /** Format: date-time */
+      created_at: string;
+    };
+    ClientKeySet: {
+      /** Replaces all keys of the client by these public ones (RFC 7517): RSA of at least 2048 bits, P-256 or Ed25519. Of several, each has a `kid` of its own; `[]` removes all. An `alg` (RS256, PS256, ES256, EdDSA) is then the only one of its key. Members such as `x5c` are ignored. */
+      keys: {
+        [key: string]: unknown;
+      }[];
+    };
+    ClientKeys: {
+      keys: components["schemas"]["ClientKey"][];
     };
     ClientPage: {
       data: components["schemas"]["OperatorClient"][];
@@ -83,6 +100,8 @@ export interface components {
       notify_url?: string | null;
       /** The key that signs the notifications; required with `notify_url`. Never returned. */
       notify_secret?: string | null;
+      /** The secrets of the client are refused, also at the console: only its keys authenticate it. */
+      require_private_key?: boolean;
     };
     ClientSecret: {
       /** Format: uuid */
@@ -129,12 +148,16 @@ export interface components {
       max_endpoints: number | null;
       /** The host of `notify_url`; null if the client is told nothing. */
       notify_host: string | null;
+      /** The secrets of the client are refused, also at the console: only its keys authenticate it. */
+      require_private_key: boolean;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
       revoked_at: string | null;
       /** Oldest first, with those that have ended. */
       secrets: components["schemas"]["ClientSecret"][];
+      /** The public keys that authenticate it, oldest first. */
+      keys: components["schemas"]["ClientKey"][];
       /** Format: uuid */
       secret_id: string;
       /** Shown in this response only. */
@@ -347,7 +370,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -366,6 +389,7 @@ export interface components {
       response_types_supported: string[];
       grant_types_supported: string[];
       token_endpoint_auth_methods_supported: string[];
+      token_endpoint_auth_signing_alg_values_supported: string[];
       /** Format: uri */
       authorization_endpoint: string;
       subject_types_supported: string[];
@@ -385,12 +409,16 @@ export interface components {
       max_endpoints: number | null;
       /** The host of `notify_url`; null if the client is told nothing. */
       notify_host: string | null;
+      /** The secrets of the client are refused, also at the console: only its keys authenticate it. */
+      require_private_key: boolean;
       /** Format: date-time */
       created_at: string;
       /** Format: date-time */
       revoked_at: string | null;
       /** Oldest first, with those that have ended. */
       secrets: components["schemas"]["ClientSecret"][];
+      /** The public keys that authenticate it, oldest first. */
+      keys: components["schemas"]["ClientKey"][];
     };
     OperatorClientCreate: {
       name: string;
@@ -409,6 +437,8 @@ export interface components {
       notify_url?: string | null;
       /** The key that signs the notifications; required with `notify_url`. Never returned. */
       notify_secret?: string | null;
+      /** The secrets of the client are refused, also at the console: only its keys authenticate it. Default: `false`. */
+      require_private_key?: boolean;
     };
     OperatorTransfer: {
       /** Format: uuid */
@@ -477,7 +507,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -708,6 +738,10 @@ export interface components {
     TokenRequest: {
       client_id?: string;
       client_secret?: string;
+      /** Instead of a secret: a JWT signed with a key of the client (`private_key_jwt`, RFC 7523). */
+      client_assertion?: string;
+      /** urn:ietf:params:oauth:client-assertion-type:jwt-bearer */
+      client_assertion_type?: string;
       /** The base URL of the API, also the default; `resource` (RFC 8707) is another name for this field. */
       audience?: string;
       grant_type: "client_credentials";
@@ -1853,6 +1887,32 @@ export interface operations {
       };
     };
   };
+  setClientKeys: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ClientKeySet"];
+      };
+    };
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ClientKeys"];
+        };
+      };
+    };
+  };
   createClientSecret: {
     parameters: {
       query?: never;
@@ -2356,6 +2416,10 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "patchClient": {
     "method": "PATCH",
     "path": "/operator/clients/{id}"
+  },
+  "setClientKeys": {
+    "method": "PUT",
+    "path": "/operator/clients/{id}/jwks"
   },
   "createClientSecret": {
     "method": "POST",

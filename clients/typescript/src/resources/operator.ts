@@ -67,6 +67,11 @@ export class Operator {
     return this.#call('createClientSecret', { path: { id }, body: wanted }, options);
   }
 
+  /** Replaces the public keys that authenticate a client (`private_key_jwt`). Scope: `operator:clients`. */
+  setClientKeys(id: string, set: Body<'setClientKeys'>, options?: CallOptions): Promise<ResultOf<'setClientKeys'>> {
+    return this.#call('setClientKeys', { path: { id }, body: set }, options);
+  }
+
   /** Revokes a secret and its tokens. Scope: `operator:clients`. */
   async revokeClientSecret(id: string, secretId: string, options?: CallOptions): Promise<void> {
     await this.#call('revokeClientSecret', { path: { id, secret_id: secretId } }, options);
