@@ -1,8 +1,8 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import type { JWK } from 'jose';
 import { type Actor, recordAudit } from '../platform/audit.js';
-import { atomically, type Handle, readClock } from '../platform/database/database.js';
-import { newId } from '../platform/ids.js';
+import { atomically, type Handle } from '../platform/database/database.js';
+import { takeId } from '../platform/ids.js';
 import { Refusal, type ValidationError } from '../platform/refusal.js';
 import { type ClientWithSecrets, lockClient } from './clients.js';
 
@@ -140,15 +140,14 @@ export function setClientKeys(
     const known = new Map(before.map((key) => [key.thumbprint, key]));
     const removed = before.filter((key) => !wanted.some(({ thumbprint }) => thumbprint === key.thumbprint));
     await tx.prisma.clientKey.deleteMany({ where: { id: { in: removed.map(({ id }) => id) } } });
-    const createdAt = new Date(await readClock(tx));
     for (const { publicJwk, ...key } of wanted) {
       const old = known.get(key.thumbprint);
       const data = { kid: key.kid, alg: key.alg };
       if (old) await tx.prisma.clientKey.update({ where: { id: old.id }, data });
-      else
-        await tx.prisma.clientKey.create({
-          data: { ...key, id: newId(), clientId, publicJwk: { ...publicJwk }, createdAt },
-        });
+      else {
+        const { id, at: createdAt } = await takeId(tx);
+        await tx.prisma.clientKey.create({ data: { ...key, id, clientId, publicJwk: { ...publicJwk }, createdAt } });
+      }
     }
     const details = { keys: wanted.map(({ kid, thumbprint }) => kid ?? thumbprint), removed: removed.length };
     await recordAudit(tx, { actor, action: 'clients.set-keys', target: clientId, details });
