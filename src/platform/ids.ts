@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
-import { type Handle, rowOf } from './database/database.js';
+import type { Handle } from './database/database.js';
 
 let last = { at: Number.NaN, seq: 0 };
 
@@ -28,8 +28,10 @@ export const newIdSql = (at: string): string =>
       || substr(gen_random_uuid()::text, 19))::uuid`;
 
 /** An id of now and its time, for a row that needs its id before it is inserted. Call it in the row's transaction. */
-export function takeId(db: Pick<Handle, 'query'>): Promise<{ id: string; at: Date }> {
-  return rowOf(db, TAKE_ID, []);
+export async function takeId(db: Pick<Handle, 'query'>): Promise<{ id: string; at: Date }> {
+  const [taken] = await db.query<{ id: string; at: Date }>(TAKE_ID, []);
+  if (!taken) throw new Error('Postgres gave no id');
+  return taken;
 }
 
 const TAKE_ID = `select ${newIdSql('at')}::text as id, at from (select ${NOW} as at) t`;

@@ -655,14 +655,15 @@ describe('a dispatcher that stops', () => {
   });
 
   it('keeps the lease of an attempt that was made until it is recorded, so that no other worker repeats it', async () => {
-    const { dispatcher } = dispatchers.open(fakeSender());
+    const sender = fakeSender();
+    const { dispatcher } = dispatchers.open(sender);
     const ended = jest.fn();
     const event = await commitEvent(db, { token: newId() });
     await other.query('begin');
     await other.query('select from deliveries where event_id = $1::uuid for no key update', [event.eventId]);
     await expireLeases(db);
     expect(await dispatcher.make(keysOf(event))).toBeDefined();
-    await db.untilBlocked();
+    await waitFor('the attempt to be made', () => sender.sent.length === 1);
     const stopped = dispatcher.stop().then(ended);
     const later = fakeSender();
     const second = dispatchers.open(later).dispatcher;

@@ -510,11 +510,15 @@ describe('the record of many attempts', () => {
     const worker = async (token: string, order: (a: number, b: number) => number) => {
       for (let number = 1; number <= 30; number++) {
         const attempts = all.map(([event, of]) => made(event, { of, number, outcome: down }));
-        const at = attempts.map((_, i) => i).sort(order);
-        await record(
-          at.map((i) => attempts[i]!),
-          { token },
-        );
+        let left = attempts.map((_, i) => i).sort(order);
+        while (left.length > 0) {
+          const recorded = await record(
+            left.map((i) => attempts[i]!),
+            { token },
+          );
+          const locked = new Set(recorded.filter(({ isLocked }) => isLocked).map(({ deliveryId }) => deliveryId));
+          left = left.filter((i) => locked.has(attempts[i]!.attempt.deliveryId));
+        }
       }
     };
     await Promise.all([

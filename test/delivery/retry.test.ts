@@ -212,11 +212,11 @@ describe('a manual retry', () => {
     const holder = await db.openSession();
     await holder.query('begin');
     await holder.query('select from deliveries where id = $1 for no key update', [target.deliveryId]);
-    const recorded = record(db, first, refusedBy(503));
-    await db.untilBlocked();
     const late = retry(target);
+    await db.untilBlocked();
+    expect(await record(db, first, refusedBy(503))).toMatchObject({ isLocked: true });
     await holder.query('commit');
-    await Promise.all([recorded, late]);
+    await Promise.all([record(db, first, refusedBy(503)), late]);
     const { delivery, queue, counted } = await read(target);
     expect(delivery.attemptCount).toBe(3);
     // Before the record it is the attempt that is in flight, after it one extra attempt.
