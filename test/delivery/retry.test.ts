@@ -12,6 +12,7 @@ import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, ref
 import { countUses } from '../support/limits.js';
 import { outboxOf, setOutbox } from '../support/outbox.js';
 import { recordingHandover } from '../support/recording-handover.js';
+import { waitFor } from '../support/wait-for.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -216,7 +217,8 @@ describe('a manual retry', () => {
     await db.untilBlocked();
     expect(await record(db, first, refusedBy(503))).toMatchObject({ isLocked: true });
     await holder.query('commit');
-    await Promise.all([record(db, first, refusedBy(503)), late]);
+    const recorded = waitFor('the record', async () => !(await record(db, first, refusedBy(503)))?.isLocked);
+    await Promise.all([recorded, late]);
     const { delivery, queue, counted } = await read(target);
     expect(delivery.attemptCount).toBe(3);
     // Before the record it is the attempt that is in flight, after it one extra attempt.
