@@ -26,7 +26,7 @@ export interface AppendedEvent {
 }
 
 /** What attempts need of their endpoint. */
-export type Receiver = Pick<LeasedAttempt, 'endpointId' | 'url' | 'secretEnvelope'>;
+export type Receiver = Pick<LeasedAttempt, 'endpointId' | 'url' | 'secretEnvelope' | 'signsStandard'>;
 
 /**
  * The door for every event: CTEs that insert events in the producer's own statement, each with a delivery and a queued
@@ -40,6 +40,7 @@ export type Receiver = Pick<LeasedAttempt, 'endpointId' | 'url' | 'secretEnvelop
 export function appendEvents(source: string, [type, ladder, token, except]: AppendPlaceholders): string {
   return `receivers as materialized (
   select e.id, e.client_id, e.max_concurrency, e.url, e.secret_envelope,
+         'standard' = any(e.signatures) as signs_standard,
          ${token}::uuid is not null and e.id <> all(${except}::uuid[]) as is_leased
     from webhook_endpoints e
    where e.client_id in (select client_id from ${source}) and e.enabled and e.deleted_at is null
@@ -72,7 +73,8 @@ export function appendEvents(source: string, [type, ladder, token, except]: Appe
     from event e left join (delivery d join receivers r on r.id = d.endpoint_id) on d.event_id = e.id
    group by e.id, e.body
 ), leased_of as (
-  select coalesce(json_agg(json_build_object('endpointId', id, 'url', url, 'secretEnvelope', secret_envelope)), '[]') as receivers
+  select coalesce(json_agg(json_build_object(
+           'endpointId', id, 'url', url, 'secretEnvelope', secret_envelope, 'signsStandard', signs_standard)), '[]') as receivers
     from receivers where is_leased
 )`;
 }

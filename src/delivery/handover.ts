@@ -12,6 +12,8 @@ export interface LeasedAttempt {
   trigger: Trigger;
   url: string;
   secretEnvelope: string;
+  /** Whether it is signed in the form of Standard Webhooks too. */
+  signsStandard: boolean;
   /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY. */
   maxConcurrency: number | null;
   /** The bytes to send and sign, as text. */

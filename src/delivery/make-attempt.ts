@@ -53,7 +53,13 @@ export async function makeAttempt(
   const secret = masterKeys.open(attempt.secretEnvelope, attempt.endpointId);
   failpoint('before-post');
   const outcome = await observeAttempt(dependencies, attempt, () =>
-    sender.send({ url: attempt.url, body: attempt.body, secret, clientId: attempt.clientId }),
+    sender.send({
+      url: attempt.url,
+      body: attempt.body,
+      secret,
+      standardId: attempt.signsStandard ? attempt.eventId : undefined,
+      clientId: attempt.clientId,
+    }),
   );
   failpoint('after-post');
   onAnswered();

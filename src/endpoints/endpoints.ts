@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Actor, type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle, lockInTransaction, readClock } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
@@ -18,9 +19,14 @@ export interface EndpointRules extends EndpointUrlRules {
 /** An endpoint without its secret. No function here returns the secret. */
 export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
 
+/** Other forms in which an attempt is signed. */
+export type Signatures = 'standard'[];
+
 const WITHOUT_SECRET = { secretEnvelope: true } as const;
 
 interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' | 'maxConcurrency' | 'enabled'> {
+  /** Beside `Service-Signature`. */
+  signatures?: Signatures;
   by: By;
   /** The HMAC key is the bytes of the secret. */
   secret: Secret;
@@ -125,6 +131,7 @@ interface EndpointUpdate {
   description?: string | null | undefined;
   /** Null: the limit of the deployment. */
   maxConcurrency?: number | null | undefined;
+  signatures?: Signatures | undefined;
   enabled?: boolean | undefined;
 }
 
@@ -134,7 +141,7 @@ interface EndpointUpdate {
  * cancellation_in_progress
  */
 export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
-  const { by, clientId, id, url, description, maxConcurrency, enabled } = update;
+  const { by, clientId, id, url, description, maxConcurrency, signatures, enabled } = update;
   return atomically(db, async (tx) => {
     const before = await lockEndpoint(tx, clientId, id);
     // A URL that was registered under older rules does not keep its owner from changing the rest.
@@ -145,11 +152,14 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
         ...(url !== undefined && { url }),
         ...(description !== undefined && { description }),
         ...(maxConcurrency !== undefined && { maxConcurrency }),
+        ...(signatures !== undefined && { signatures }),
         updatedAt: new Date(await readClock(tx)),
       },
       omit: WITHOUT_SECRET,
     });
-    const changed = UPDATABLE.filter(([column]) => before[column] !== after[column]).map(([, field]) => field);
+    const changed = UPDATABLE.filter(([column]) => !isDeepStrictEqual(before[column], after[column])).map(
+      ([, field]) => field,
+    );
     const details = { client_id: clientId, changed, host: hostOf(after.url) };
     if (changed.length > 0) await recordAudit(tx, { ...by, action: 'endpoints.update', target: id, details });
     return enabled === undefined ? after : setEnabled(tx, by, 'owner', after, enabled);
@@ -196,6 +206,7 @@ const UPDATABLE = [
   ['url', 'url'],
   ['description', 'description'],
   ['maxConcurrency', 'max_concurrency'],
+  ['signatures', 'signatures'],
 ] as const;
 
 /**

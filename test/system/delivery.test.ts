@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, WorkflowHandle } from '@temporalio/client';
+import { Webhook } from 'standardwebhooks';
 import { type Caller, caller, must } from '../support/caller.js';
 import { splitRequest } from '../support/delivered.js';
 import { createDeployment, type Deployment } from '../support/deployment.js';
@@ -45,12 +46,12 @@ afterAll(async () => {
 const PATH = "/hooks/it's/in?tenant=a%20b&$filter='x'";
 
 /** Makes a transfer PROCESSING with one new endpoint and no other. */
-async function makeEvent() {
+async function makeEvent(fields = {}) {
   for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
     await must(client('DELETE', `/webhook-endpoints/${webhookId}`));
   }
   const url = `${receiver.url}${PATH}`;
-  const { webhookId } = await must(client('POST', '/webhook-endpoints', { url, secret: SECRET }));
+  const { webhookId } = await must(client('POST', '/webhook-endpoints', { url, secret: SECRET, ...fields }));
   const { id: transferId } = await must(client('POST', '/transfers', transferRequest()));
   await must(client('POST', `/sandbox/transfers/${transferId}/status`, { status: 'PROCESSING' }));
   const [event] = (await must(client('GET', `/events?transfer_id=${transferId}`))).data;
@@ -124,6 +125,42 @@ test('a change of status arrives byte for byte as in the contract, and Temporal 
   const history = textOf(await handle.fetchHistory());
   expect(history).toContain(deliveryId);
   for (const secret of [SECRET, '/hooks/', 'tenant', v0, event.created_at]) expect(history).not.toContain(secret);
+});
+
+test('first attempts, retries and checks of an endpoint carry the signature of Standard Webhooks too', async () => {
+  const before = receiver.requests.length;
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  const { webhookId, eventId, deliveryId } = await makeEvent({ signatures: ['standard'], secret });
+  await untilStatus(deliveryId, 'succeeded');
+  await must(retry(deliveryId));
+  await waitFor('the retry', () => receiver.requests.length === before + 2);
+  await must(client('POST', `/webhook-endpoints/${webhookId}/checks`));
+  await waitFor('the check', () => receiver.requests.length === before + 11);
+  const verdicts = receiver.requests.slice(before).map((raw) => {
+    const { head, body } = splitRequest(raw);
+    const headers = Object.fromEntries(
+      head
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(/: (.*)/s).slice(0, 2)),
+    );
+    const [, t, v0] = /^t=(.*),v0=(.*)$/.exec(headers['Service-Signature'] ?? '') ?? [];
+    const isOurs = createHmac('sha256', secret).update(`${t}.${body}`).digest('hex') === v0;
+    try {
+      const { id } = new Webhook(secret).verify(body, headers) as { id: string };
+      return { isOurs, id: headers['webhook-id'] === id && id };
+    } catch (error) {
+      return { isOurs, refused: (error as Error).message };
+    }
+  });
+  expect(verdicts).toEqual([
+    ...Array(2).fill({ isOurs: true, id: eventId }),
+    ...Array(5).fill({ isOurs: true, id: expect.any(String) }),
+    { isOurs: true, refused: 'Message timestamp too old' },
+    { isOurs: false, refused: 'No matching signature found' },
+    { isOurs: false, refused: 'No matching signature found' },
+    { isOurs: false, refused: 'Missing required headers' },
+  ]);
 });
 
 test('a failed delivery waits on a timer in Temporal, a retry wakes it, and it can be retried again after its success', async () => {

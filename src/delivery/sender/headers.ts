@@ -13,14 +13,18 @@ export const SIGNATURE_HEADER = 'Service-Signature';
 
 const FIXED_HEADERS = Object.fromEntries(DELIVERY_HEADERS);
 
-/** All headers of a delivery. @param signature null: the header is missing */
-export function deliveryHeaders(signature: string | null): Record<string, string> {
-  return { ...FIXED_HEADERS, ...(signature !== null && { [SIGNATURE_HEADER]: signature }) };
+/**
+ * All headers of a delivery.
+ * @param signature null: the header is missing
+ * @param standard of `standardHeaders`
+ */
+export function deliveryHeaders(signature: string | null, standard?: Record<string, string>): Record<string, string> {
+  return { ...FIXED_HEADERS, ...(signature !== null && { [SIGNATURE_HEADER]: signature }), ...standard };
 }
 
 export interface Signable {
   /** The endpoint's secret; the key is its bytes. */
-  secret: Secret | Secret<Uint8Array>;
+  secret: Secret<string | Uint8Array>;
   /** The time of signing as sent: ISO 8601, UTC, with milliseconds, such as `2026-11-21T10:00:00.123Z`. */
   t: string;
   /** The body exactly as sent. */
@@ -35,6 +39,26 @@ export function sign({ secret, t, body }: Signable): string {
 /** The value of the `Service-Signature` header (spec §4): `t=<t>,v0=<signature>`. */
 export function signatureHeader(signable: Signable): string {
   return `t=${signable.t},v0=${sign(signable)}`;
+}
+
+/**
+ * The headers of a signature by Standard Webhooks 1.0, of the same time.
+ * @param id of the event
+ */
+export function standardHeaders(id: string, { secret, t, body }: Signable): Record<string, string> {
+  const timestamp = String(Math.floor(Date.parse(t) / 1000));
+  const hmac = createHmac('sha256', standardKey(secret.reveal())).update(`${id}.${timestamp}.`).update(body);
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${hmac.digest('base64')}` };
+}
+
+const STANDARD_PREFIX = 'whsec_';
+
+/** The standard's secrets are `whsec_` and base64 of 24 to 64 bytes. Another secret is a key as it is. */
+function standardKey(secret: string | Uint8Array): string | Uint8Array {
+  if (typeof secret !== 'string' || !secret.startsWith(STANDARD_PREFIX)) return secret;
+  const encoded = secret.slice(STANDARD_PREFIX.length);
+  const key = Buffer.from(encoded, 'base64');
+  return key.length >= 24 && key.length <= 64 && key.toString('base64') === encoded ? key : secret;
 }
 
 /** The headers of a receiver's response that the record keeps (contract, Events and deliveries). */

@@ -7,7 +7,7 @@ import type { AttemptError } from '../../platform/vocabulary.js';
 import type { AddressGuard } from './address-guard.js';
 import { detailOf, isOwnFault, NotSent, reasonOfExchange } from './attempt-error.js';
 import { createConnector } from './connector.js';
-import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader } from './headers.js';
+import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader, standardHeaders } from './headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
 import { MAX_BODY_BYTES, MAX_HEAD_BYTES, NOTE_STATUS, type Note } from './response-meter.js';
 import { type Described, KEPT_BYTES, type ResponseText, responseText } from './response-text.js';
@@ -21,8 +21,13 @@ export type Outgoing = Signing & {
   clientId: string;
 };
 
-/** The secret signs the body at the time of sending. A signature is sent as it is; null: the header is missing. */
-export type Signing = { secret: Secret } | { signature: string | null };
+/**
+ * The secret signs the body at the time of sending, also in the standard's form for an event that is named. A signature
+ * is sent as it is; null: the header is missing.
+ */
+export type Signing =
+  | { secret: Secret; standardId?: string | undefined }
+  | { signature: string | null; standard?: Record<string, string> | undefined };
 
 /** The outcome of an attempt. The attempt succeeded (2xx) if and only if `error` is null. */
 export interface SendOutcome {
@@ -125,8 +130,7 @@ export function createSender({
       const bytes = Buffer.from(body);
       const startedAt = new Date();
       const t = startedAt.toISOString();
-      const signature = 'secret' in outgoing ? signatureHeader({ ...outgoing, t, body: bytes }) : outgoing.signature;
-      const request = { ...requestTarget(url), headers: deliveryHeaders(signature), body: bytes };
+      const request = { ...requestTarget(url), headers: signedHeaders(outgoing, t, bytes), body: bytes };
       const response = await new Promise<Response>((resolve, reject) => {
         const handler = new Exchange(responseMs, bodyMs, resolve, reject);
         agentOf(clientId).dispatch({ ...request, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, handler);
@@ -141,6 +145,14 @@ export function createSender({
       resolver.close();
     },
   };
+}
+
+function signedHeaders(signing: Signing, t: string, body: Uint8Array): Record<string, string> {
+  if (!('secret' in signing)) return deliveryHeaders(signing.signature, signing.standard);
+  const { secret, standardId } = signing;
+  const signable = { secret, t, body };
+  const standard = standardId === undefined ? undefined : standardHeaders(standardId, signable);
+  return deliveryHeaders(signatureHeader(signable), standard);
 }
 
 /** A receiver's response, or the error that replaced it. */

@@ -206,6 +206,10 @@ function deliveryOf(type: EventType) {
     parameters: [
       header('Service-Signature', 't=2026-11-21T10:00:00.123Z,v0=<lowercase hex HMAC-SHA256>'),
       header('User-Agent', 'Service-Webhooks/1.0'),
+      // Only with `signatures: ["standard"]`.
+      { ...header('webhook-id', '0192f0c1-2f3a-7b4c-8d5e-6f708192a3b4'), required: false },
+      { ...header('webhook-timestamp', '1795255200'), required: false },
+      { ...header('webhook-signature', 'v1,<base64 HMAC-SHA256>'), required: false },
     ],
     requestBody: { required: true, ...jsonContent(deliveredEvent) },
     responses: {

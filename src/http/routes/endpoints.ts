@@ -44,9 +44,9 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
   };
   const route = routesOf('Webhook endpoints', 'webhooks');
   const change = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
-    const { url, description, max_concurrency: maxConcurrency, enabled } = body;
+    const { url, description, max_concurrency: maxConcurrency, signatures, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
-    const update = { ...whose, url, description, maxConcurrency, enabled };
+    const update = { ...whose, url, description, maxConcurrency, signatures, enabled };
     return presentEndpoint(await updateEndpoint(db, rules, update));
   };
   const changing = {
@@ -111,7 +111,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     route('PUT', '/webhook-endpoints/{webhookId}', {
       operationId: 'updateWebhookEndpoint',
       summary: 'Replace an endpoint',
-      description: `An omitted \`description\` or \`max_concurrency\` becomes null, an omitted \`enabled\` does not change. ${DISABLING}`,
+      description: `An omitted \`description\` or \`max_concurrency\` becomes null, omitted \`signatures\` become none, an omitted \`enabled\` does not change. ${DISABLING}`,
       ...changing,
       body: endpointUpdate,
       returns: endpointView,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PublicEndpoint } from '../../endpoints/endpoints.js';
+import type { PublicEndpoint, Signatures } from '../../endpoints/endpoints.js';
 import { COUNTED_PENDING, type EndpointHealth } from '../../endpoints/health.js';
 import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { count, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
@@ -47,11 +47,21 @@ const maxConcurrency = z
     examples: [10],
   });
 
+const signatures = z
+  .array(z.enum(['standard']))
+  .max(1, 'may have one item at most')
+  .meta({
+    description:
+      'Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com).',
+    examples: [[]],
+  });
+
 export const newEndpoint = requestBody('WebhookEndpointCreate', {
   url,
   secret,
   description: description.default(null),
   max_concurrency: maxConcurrency.default(null),
+  signatures: signatures.default([]),
   enabled: z.boolean().default(true),
 });
 
@@ -81,6 +91,7 @@ export const endpointUpdate = requestBody('WebhookEndpointUpdate', {
   url,
   description: description.default(null),
   max_concurrency: maxConcurrency.default(null),
+  signatures: signatures.default([]),
   enabled: z.boolean().optional().meta({ description: 'Unchanged if omitted.' }),
   ...unchangeable,
 });
@@ -89,6 +100,7 @@ export const endpointPatch = requestBody('WebhookEndpointPatch', {
   url: url.optional(),
   description: description.optional(),
   max_concurrency: maxConcurrency.optional(),
+  signatures: signatures.optional(),
   enabled: z.boolean().optional(),
   ...unchangeable,
 });
@@ -99,6 +111,7 @@ export const endpointView = view('WebhookEndpoint', {
   url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),
   description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
   max_concurrency: maxConcurrency,
+  signatures,
   enabled: z.boolean(),
   disabled_reason: z.nullable(z.enum(DISABLED_REASONS)).meta({
     description:
@@ -150,5 +163,9 @@ export function presentEndpointHealth(webhookId: string, health: EndpointHealth)
 }
 
 export function presentEndpoint(endpoint: PublicEndpoint) {
-  return present(endpointView, { ...endpoint, webhookId: endpoint.id });
+  return present(endpointView, {
+    ...endpoint,
+    webhookId: endpoint.id,
+    signatures: endpoint.signatures as Signatures,
+  });
 }

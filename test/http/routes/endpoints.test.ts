@@ -40,6 +40,7 @@ describe('POST /webhook-endpoints', () => {
       url: 'https://example.com/hooks',
       description: 'Orders',
       max_concurrency: null,
+      signatures: [],
       enabled: true,
       disabled_reason: null,
       created_at: expect.stringMatching(TIME),
@@ -88,6 +89,8 @@ describe('POST /webhook-endpoints', () => {
     ['too many attempts at once', { max_concurrency: 101 }, '/max_concurrency', 'too_big'],
     ['half an attempt at once', { max_concurrency: 1.5 }, '/max_concurrency', 'invalid_type'],
     ['max_concurrency as text', { max_concurrency: '10' }, '/max_concurrency', 'invalid_type'],
+    ['an unknown signature', { signatures: ['v1'] }, '/signatures/0', 'invalid_value'],
+    ['a signature twice', { signatures: ['standard', 'standard'] }, '/signatures', 'too_big'],
     ['an unknown field', { events: [] }, '/events', 'unknown_field'],
     ['a read-only field', { webhookId: 'x' }, '/webhookId', 'unknown_field'],
     ['a prototype', JSON.parse('{"__proto__": {}}'), '/__proto__', 'unknown_field'],
@@ -96,6 +99,15 @@ describe('POST /webhook-endpoints', () => {
     const { status, body } = await client.call('POST', '/webhook-endpoints', { json });
     expect([status, body.code]).toEqual([422, 'invalid_request']);
     expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
+  });
+
+  it('keeps signatures through a PATCH that has none, and clears them by a PUT that has none', async () => {
+    const { webhookId, url, signatures } = await register({ signatures: ['standard'] });
+    expect(signatures).toEqual(['standard']);
+    expect((await patch(webhookId, { description: 'x' })).body.signatures).toEqual(['standard']);
+    expect((await patch(webhookId, { signatures: [] })).body.signatures).toEqual([]);
+    expect((await put(webhookId, { url, signatures: ['standard'] })).body.signatures).toEqual(['standard']);
+    expect((await put(webhookId, { url })).body.signatures).toEqual([]);
   });
 
   it('never returns a secret', async () => {

@@ -7,6 +7,8 @@ export interface CaseRequest {
   body: string;
   /** The value of `Service-Signature`; null: no such header. */
   signature: string | null;
+  /** What the signature is of; null: no signature. */
+  signed: { secret: string | Uint8Array; t: string; body: string } | null;
 }
 
 /** Version of the event format. */
@@ -28,7 +30,8 @@ export function caseRequest(
   now = Date.now(),
 ): CaseRequest {
   const signedAt = (at: number, body: string, key = secret): CaseRequest => {
-    return { body, signature: signatureHeader({ secret: key, t: new Date(at).toISOString(), body }) };
+    const signed = { secret: key, t: new Date(at).toISOString(), body };
+    return { body, signature: signatureHeader(signed), signed };
   };
   const signed = (body: string) => signedAt(now, body);
   const body = event(now);
@@ -41,7 +44,7 @@ export function caseRequest(
     stale_timestamp: () => signedAt(now - STALE, event(now - STALE)),
     wrong_secret: () => signedAt(now, body, randomBytes(32)),
     changed_body: () => ({ ...signed(body), body: changeOneByte(body) }),
-    missing_signature: () => ({ body, signature: null }),
+    missing_signature: () => ({ body, signature: null, signed: null }),
   };
   return requests[name]();
 }

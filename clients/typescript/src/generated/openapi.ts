@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 15cb7c90b61650092fed5c2c3726d570ace9ec923cef6aebb57886b95a057d93
+// Document: 20f8e5a3061c49d7cfa262143ad8ee20107e5fd0950e7ae7a7b54c8d9b80632f
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -823,6 +823,8 @@ export interface components {
       description: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency: number | null;
+      /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). */
+      signatures: "standard"[];
       enabled: boolean;
       /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
       disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
@@ -842,6 +844,8 @@ export interface components {
       description?: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
+      /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). Default: `[]`. */
+      signatures?: "standard"[];
       /** Default: `true`. */
       enabled?: boolean;
     };
@@ -894,6 +898,8 @@ export interface components {
       description?: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
+      /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). */
+      signatures?: "standard"[];
       enabled?: boolean;
       /** Ignored. */
       webhookId?: unknown;
@@ -913,6 +919,8 @@ export interface components {
       description?: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
+      /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). Default: `[]`. */
+      signatures?: "standard"[];
       /** Unchanged if omitted. */
       enabled?: boolean;
       /** Ignored. */

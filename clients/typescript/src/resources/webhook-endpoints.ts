@@ -51,7 +51,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, an omitted `enabled` stays.
+   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, omitted `signatures` become none,
+   * an omitted `enabled` stays.
    * Scope: `webhooks:write`.
    */
   update(webhookId: string, update: WebhookEndpointUpdate, options?: CallOptions): Promise<WebhookEndpoint> {

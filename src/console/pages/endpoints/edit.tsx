@@ -1,5 +1,4 @@
 import { pendingText } from '../../../endpoints/disable.js';
-import type { Config } from '../../../platform/config/config.js';
 import { Refusal } from '../../../platform/refusal.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
 import { Field, PostButton, Submit } from '../../components/parts.js';
@@ -23,7 +22,7 @@ const registerPage = page({
     <>
       <h1>Register an endpoint</h1>
       <form class="card stack narrow" method="post" action="/console/endpoints">
-        <EndpointFields config={config} />
+        <EndpointFields config={config} refused={refused} />
         <SecretField />
         {refused?.refusal.errors.some(({ code }) => code === REGISTERED) && (
           <label class="check">
@@ -70,7 +69,7 @@ const editPage = endpointPage('edit', {
       <>
         <form class="card stack narrow" method="post" action={`${path}/edit`}>
           <input type="hidden" name="shown" value={visit.refused?.fields.get('shown') ?? endpoint.updated_at} />
-          <EndpointFields endpoint={endpoint} config={visit.config} />
+          <EndpointFields endpoint={endpoint} config={visit.config} refused={visit.refused} />
           <Submit cancel={path}>Save</Submit>
         </form>
         <p class="hint">Pending deliveries go to the new URL. “New secret” changes the secret.</p>
@@ -127,7 +126,16 @@ export const endPages = [
 ];
 
 /** The fields of an endpoint that can be changed later. */
-function EndpointFields({ endpoint, config }: { endpoint?: Endpoint; config: Config }) {
+function EndpointFields({
+  endpoint,
+  config,
+  refused,
+}: {
+  endpoint?: Endpoint;
+  config: Visit['config'];
+  refused: Visit['refused'] | undefined;
+}) {
+  const isStandard = refused ? refused.fields.has('standard') : endpoint?.signatures.includes('standard');
   const where = config.receivers.allowPrivate ? 'such as http://localhost:4000/hooks' : 'at a public address';
   return (
     <>
@@ -154,6 +162,10 @@ function EndpointFields({ endpoint, config }: { endpoint?: Endpoint; config: Con
         inputMode="numeric"
         hint={`1 to ${MAX_CONCURRENCY}. Empty: ${config.endpointConcurrency}, the default.`}
       />
+      <label class="check">
+        <input type="checkbox" name="standard" checked={isStandard} />
+        <span>Sign by Standard Webhooks too</span>
+      </label>
     </>
   );
 }
@@ -195,5 +207,6 @@ function endpointOf(fields: URLSearchParams) {
     url: fields.get('url') ?? '',
     description: text('description'),
     max_concurrency: limit !== null && /^\d{1,15}$/.test(limit) ? Number(limit) : limit,
+    signatures: fields.has('standard') ? ['standard'] : [],
   };
 }

@@ -39,7 +39,13 @@ export async function readEndpoints({ read, session }: Visit): Promise<readonly 
  */
 export async function changeEndpoint(
   visit: EndpointVisit,
-  change: { url?: string; description?: string | null; max_concurrency?: unknown; enabled?: boolean },
+  change: {
+    url?: string;
+    description?: string | null;
+    max_concurrency?: unknown;
+    signatures?: string[];
+    enabled?: boolean;
+  },
   shown?: string,
 ): Promise<Endpoint> {
   const { webhookId } = visit.params;

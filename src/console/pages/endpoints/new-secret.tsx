@@ -93,8 +93,8 @@ const pendingAloneText = ({ count, more }: PendingAlone) =>
   `Pending at the first endpoint alone: ${more ? 'more than ' : ''}${countOf(count, 'delivery', 'deliveries')}.`;
 
 const registerSecond = endpointForm('new-secret', newSecretPage, async (visit, fields) => {
-  const { url, description, max_concurrency } = await readEndpoint(visit);
-  const body = { url, description, max_concurrency, secret: fields.get('secret') ?? '' };
+  const { url, description, max_concurrency, signatures } = await readEndpoint(visit);
+  const body = { url, description, max_concurrency, signatures, secret: fields.get('secret') ?? '' };
   await visit.operations.change('registerWebhookEndpoint', { body });
   return seeOther(`${endpointPath(visit.params.webhookId)}/new-secret`, 'The second endpoint is registered.');
 });

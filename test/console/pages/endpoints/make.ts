@@ -9,6 +9,7 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
     url: 'https://example.com/hooks',
     description: 'Orders, live',
     max_concurrency: null,
+    signatures: [],
     enabled: true,
     disabled_reason: null,
     created_at: '2026-11-20T06:00:00.000Z',
