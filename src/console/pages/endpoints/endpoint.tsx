@@ -177,10 +177,12 @@ type Named = Pick<Endpoint, 'webhookId' | 'description' | 'url'>;
  */
 export function namesOf(endpoints: readonly Named[]): ReadonlyMap<string, string> {
   const nameOf = ({ description, url }: Named) => description || url;
+  const counts = new Map<string, number>();
+  for (const name of endpoints.map(nameOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Map(
     endpoints.map((endpoint) => {
       const name = nameOf(endpoint);
-      const isUnique = endpoints.every((other) => other === endpoint || nameOf(other) !== name);
+      const isUnique = counts.get(name) === 1;
       const registered = new Date(timeOf(endpoint.webhookId)).toISOString().replace('T', ' ').replace('Z', ' UTC');
       return [endpoint.webhookId, isUnique ? name : `${name} (registered ${registered})`];
     }),
