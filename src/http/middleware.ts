@@ -194,7 +194,8 @@ export function authenticate(authority: Pick<Authority, 'authenticate'>): AppMid
 export function requireScope(scopes: readonly Scope[]): AppMiddleware {
   return (ctx, next) => {
     if (scopes.some((scope) => ctx.state.caller.scopes.has(scope))) return next();
-    ctx.set('WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scopes.join(' ')}"`);
+    // RFC 6750 §3: the attribute lists what is needed, so one of the alternatives.
+    ctx.set('WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scopes[0]}"`);
     throw new Refusal('insufficient_scope', `This request requires the scope ${scopes.join(' or ')}.`);
   };
 }

@@ -10,9 +10,9 @@ export interface CliResult {
 
 /** Starts the built command with the environment `env` only, like an operator's shell. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const { PATH, HOME, CACHE_DIR, NODE_COMPILE_CACHE } = process.env;
   return spawn(process.execPath, ['dist/src/cli.js', ...args], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    env: { PATH, HOME, CACHE_DIR, NODE_COMPILE_CACHE, ...env },
     // A command that hangs must not keep the test run from ending.
     timeout: 600_000,
     killSignal: 'SIGKILL',
