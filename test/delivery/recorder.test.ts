@@ -134,7 +134,12 @@ describe('Recorder', () => {
     attempt.outcome = result;
     const session = await db.openSession();
     await session.query('begin');
-    await session.query('select from deliveries where id = $1 for update', [attempt.attempt.deliveryId]);
+    // The statement locks the delivery, and then waits for the end of another insert of the attempt.
+    await session.query(
+      `insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms)
+       values ($1, 1, 'schedule', 'https://a', 't', now(), 1)`,
+      [attempt.attempt.deliveryId],
+    );
     let running: Promise<unknown> = Promise.resolve();
     const handle: Database = Object.create(db, {
       hot: {
@@ -148,7 +153,7 @@ describe('Recorder', () => {
         async value(work: Parameters<Database['transaction']>[0]) {
           const done = db.transaction(work);
           await db.untilBlocked(2);
-          await session.query('commit');
+          await session.query('rollback');
           return done;
         },
       },
