@@ -83,8 +83,6 @@ const INTAKE = { waiting: 30, longest: 250 };
 
 /** A leased attempt in memory. */
 export class Job {
-  /** By `performance.now()`, when its slot came. */
-  startedAt: number | undefined;
   /**
    * The end of the row's latest lease by this process: another one than the attempt's if the row was free meanwhile.
    */
@@ -100,11 +98,6 @@ export class Job {
     readonly leasedAt: number,
   ) {
     this.leasedUntil = attempt.leasedUntil;
-  }
-
-  start(): void {
-    this.startedAt = performance.now();
-    this.started.resolve();
   }
 
   end(result?: AttemptResult): void {
@@ -160,8 +153,6 @@ export class Job {
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
   readonly #held = new Map<string, Job>();
-  /** The oldest first. */
-  readonly #inFlight = new Set<Job>();
   /** Endpoints whose lines may have more attempts in the queue. */
   readonly #more = new Map<string, QueuedAt>();
   /** Endpoints at which this process has had a fault of its own. */
@@ -338,8 +329,7 @@ export class Dispatcher implements Handover {
       release();
     };
     const isLate = () => performance.now() - leasedAt > GIVEN_BACK_AFTER;
-    job.start();
-    this.#inFlight.add(job);
+    job.started.resolve();
     let result: AttemptResult | undefined;
     try {
       const due = isLate() ? undefined : await this.#lookAgain(attempt, leasedAt);
@@ -356,7 +346,6 @@ export class Dispatcher implements Handover {
       if (error instanceof EnvelopeError) this.options.onUnreadableSecret?.(error);
       this.#report(error, deliveryId);
     } finally {
-      this.#inFlight.delete(job);
       if (this.#held.get(deliveryId) === job) this.#held.delete(deliveryId);
       release();
       this.pump();
