@@ -104,8 +104,8 @@ export function createInbox<Tx>(options: InboxOptions<Tx> | PgInboxOptions): Inb
 export class Inbox {
   readonly #reading: Reading<unknown> & { webhookId: string | undefined };
   readonly #webhooks: WebhookOptions;
-  /** Ends the pause of `run`. */
-  #wake: (() => void) | undefined;
+  /** Aborts when a push shows that an event is missing, which the poll of `run` that began last may not have read. */
+  #missed = new AbortController();
 
   /** @internal */
   constructor(
@@ -156,6 +156,7 @@ export class Inbox {
   async run({ signal, every = EVERY }: { signal: AbortSignal; every?: number }): Promise<void> {
     for (let faults = 0; !signal.aborted; ) {
       let pause = every;
+      this.#missed = new AbortController();
       try {
         const { failed } = await this.poll({ signal });
         faults = 0;
@@ -203,7 +204,7 @@ export class Inbox {
 
   async #receive(event: DeliveredEvent): Promise<void> {
     const { outcome, error, misses } = await handle(this.#reading, event);
-    if (misses) this.#wake?.();
+    if (misses) this.#missed.abort();
     // The response is 500, so the service sends it again. It need not send a parked event again.
     if (outcome === 'failed') throw error;
     if (error !== undefined) this.#reading.onError(error, event);
@@ -216,14 +217,16 @@ export class Inbox {
 
   /** Waits for `ms`, or until shortly after a push has shown that an event is missing. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { signal: missed } = this.#missed;
     const woken = new AbortController();
     const wake = () => woken.abort();
-    this.#wake = wake;
+    missed.addEventListener('abort', wake);
     signal.addEventListener('abort', wake);
+    // Either may have aborted during the poll.
+    if (missed.aborted || signal.aborted) wake();
     await sleep(ms, woken.signal).catch(() => {});
-    this.#wake = undefined;
     signal.removeEventListener('abort', wake);
     // The missing one may be on its way.
-    if (woken.signal.aborted && !signal.aborted) await sleep(Math.min(ms, WHEN_MISSING), signal).catch(() => {});
+    if (missed.aborted && !signal.aborted) await sleep(Math.min(ms, WHEN_MISSING), signal).catch(() => {});
   }
 }

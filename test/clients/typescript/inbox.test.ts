@@ -241,6 +241,30 @@ test('run polls at its start and when a push shows that an earlier event is miss
   await running;
 });
 
+test('run takes notice of a push and of its signal during a poll (regression: it slept for an hour)', async () => {
+  const polled: (() => Promise<unknown> | void)[] = [];
+  const ended = new AbortController();
+  const { inbox, push } = await makeInbox({
+    // The last request of a poll: what happens now is seen by no step of it.
+    client: { events: { list: () => ({ page: readPage }) } } as unknown as TransferServiceClient,
+  });
+  async function readPage() {
+    await polled.shift()?.();
+    return { data: [], has_more: false, next_cursor: null };
+  }
+  const sent = await event(Date.now(), { status: 'SENT' });
+  let polls = 0;
+  polled.push(
+    () => push(sent),
+    () => {
+      polls++;
+      ended.abort();
+    },
+  );
+  await inbox.run({ signal: ended.signal });
+  expect(polls).toBe(1);
+});
+
 describe('prove', () => {
   const window = { since: new Date(Date.now() - DAY), until: new Date(Date.now() - DAY / 2) };
   const at = window.since.getTime();
