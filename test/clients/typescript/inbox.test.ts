@@ -242,7 +242,7 @@ test('run polls at its start and when a push shows that an earlier event is miss
 });
 
 test('run takes notice of a push and of its signal during a poll (regression: it slept for an hour)', async () => {
-  const polled: (() => Promise<unknown> | void)[] = [];
+  const polled: (() => unknown)[] = [];
   const ended = new AbortController();
   const { inbox, push } = await makeInbox({
     // The last request of a poll: what happens now is seen by no step of it.
