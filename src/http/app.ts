@@ -1,12 +1,14 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { withDeadline } from '../platform/deadline.js';
+import { Networks } from '../platform/networks.js';
 import type { AppDependencies, AppMiddleware, State } from './context.js';
 import { dispatch } from './dispatch.js';
 import {
   accessLog,
   authenticate,
   decodablePath,
+  logRejected,
   networks,
   problems,
   requestId,
@@ -60,6 +62,7 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   // Only faults of a socket or a stream arrive here: `problems` turns every other error into a response.
   app.silent = true;
   app.on('error', (error: unknown) => log.debug({ err: error }, 'connection fault'));
+  app.on('rejected', logRejected(log, metrics, new Networks(config.trustedProxies)));
   app.use(requestId);
   app.use(secureHeaders(config.baseUrl));
   app.use(traceRequest);

@@ -86,8 +86,32 @@ export const traceRequest: AppMiddleware = (ctx, next) => {
   });
 };
 
+type RequestMetrics = Pick<Metrics, 'requestStarted' | 'requestCompleted'>;
+
+/** A request that never reaches the application, which gets it as the event `rejected` for its log and metrics. */
+export interface RejectedRequest {
+  requestId: string;
+  status: number;
+  /** Of the socket. */
+  address: string | undefined;
+  /** Undefined where the head could not be read. */
+  request: IncomingMessage | undefined;
+}
+
+/** Logs one line for a request that the server rejects before the application sees it, and counts it. */
+export function logRejected(log: Log, metrics: RequestMetrics, trustedProxies: Networks) {
+  return ({ request, requestId, status, address }: RejectedRequest): void => {
+    const method = request?.method ?? 'unreadable';
+    metrics.requestStarted();
+    metrics.requestCompleted({ method, route: undefined, status, durationMs: 0 });
+    const forwardedFor = request?.headersDistinct['x-forwarded-for']?.join();
+    const from = clientAddress(address, forwardedFor, trustedProxies);
+    log.info({ request_id: requestId, method, route: null, status, duration_ms: 0, address: from }, 'request');
+  };
+}
+
 /** Logs one line for each request and counts it. */
-export function accessLog(log: Log, metrics: Pick<Metrics, 'requestStarted' | 'requestCompleted'>): AppMiddleware {
+export function accessLog(log: Log, metrics: RequestMetrics): AppMiddleware {
   return async (ctx, next) => {
     const startedAt = performance.now();
     metrics.requestStarted();

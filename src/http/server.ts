@@ -8,7 +8,7 @@ import { ConfigError } from '../platform/config/config-error.js';
 import { newId } from '../platform/ids.js';
 import { guardSockets } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
-import { requestIdOf } from './middleware.js';
+import { type RejectedRequest, requestIdOf } from './middleware.js';
 import { problemResponse } from './response.js';
 
 export interface Listening {
@@ -45,6 +45,8 @@ interface Connection {
   /** Whether the latest response is in progress, or a waiting request is about to start. */
   busy: boolean;
   waiting: Exchange[];
+  /** Responds to what could not be read, after the responses before it; the connection then ends. */
+  unreadable?: () => void;
 }
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
@@ -64,24 +66,74 @@ export async function listen<State, Ctx>(
     connection.busy = true;
     if (ending) response.setHeader('Connection', 'close');
     response.once('close', () => {
-      const next = request.socket.writable ? connection.waiting.shift() : undefined;
-      connection.busy = next !== undefined;
+      connection.busy =
+        request.socket.writable && (connection.waiting.length > 0 || connection.unreadable !== undefined);
       // In a later turn of the event loop: other connections are served between two requests of this one.
-      if (next) setImmediate(begin, connection, next);
+      if (connection.busy) setImmediate(proceed, connection);
     });
     const hosts = request.headersDistinct.host?.length ?? 0;
     if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1')) {
-      refuse(response, 400, 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).', config.baseUrl);
+      refuse(response, 400, 'An HTTP/1.1 request has exactly one Host header (RFC 9112, section 3.2).');
       return;
     }
     const target = targetOf(request.url ?? '');
     if (target === undefined) {
-      refuse(response, 400, 'The request target is no path and no http: URL (RFC 9112, section 3.2).', config.baseUrl);
+      refuse(response, 400, 'The request target is no path and no http: URL (RFC 9112, section 3.2).');
       return;
     }
     request.url = target;
     endStalledResponse(response, limits.responseTaken);
     void handle(request, response);
+  };
+
+  const proceed = (connection: Connection): void => {
+    const next = connection.waiting.shift();
+    if (next) begin(connection, next);
+    else connection.unreadable?.();
+  };
+
+  /** Refuses a request before the application sees it, with problem details like every other error. */
+  const refuse = (response: ServerResponse, status: number, detail: string): void => {
+    const request = response.req;
+    const requestId = requestIdOf(request);
+    const { headers, text } = problemOf(status, detail, config.baseUrl, requestId, request);
+    response.writeHead(status, { ...headers, 'X-Request-Id': requestId, Connection: 'close' }).end(text);
+    reject({ requestId, status, address: request.socket.remoteAddress, request });
+  };
+
+  const reject = (rejected: RejectedRequest) => app.emit('rejected', rejected);
+
+  /**
+   * Refuses a message that cannot be read as HTTP. The response has a problem body, and comes after the responses to
+   * the requests before it. The application sees the message only if its head could be read; the problem then has the
+   * request's id, which the log has too.
+   */
+  const refuseUnreadable = (error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    // Node reports each further piece of what it cannot read.
+    if (connection.unreadable) return;
+    const [status, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'The message is not a valid HTTP request.'];
+    const last = connection.waiting.at(-1)?.[1] ?? connection.latest;
+    /** The response to the message, if it is the body that cannot be read. */
+    const response = last?.req.complete ? undefined : last;
+    const isSeen = response !== undefined && response === connection.latest;
+    if (response && !isSeen) connection.waiting.pop();
+    connection.unreadable = () => {
+      // The application has responded without reading the body.
+      if (response?.headersSent) {
+        socket.end();
+        return;
+      }
+      const requestId = String(response?.getHeader('X-Request-Id') ?? (response ? requestIdOf(response.req) : newId()));
+      const { text } = problemOf(status, detail, config.baseUrl, requestId, response?.req);
+      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n`;
+      if (!isSeen) reject({ requestId, status, address: socket.remoteAddress, request: response?.req });
+      socket.end(head + text);
+    };
+    if (!connection.busy || (isSeen && !response.headersSent)) connection.unreadable();
   };
 
   const server = createServer({
@@ -112,11 +164,13 @@ export async function listen<State, Ctx>(
     else if (connection && connection.waiting.length < limits.pipelined) connection.waiting.push([request, response]);
     else request.socket.destroy();
   });
-  server.on('clientError', (error, socket: Socket) =>
-    refuseUnreadable(error, socket, config.baseUrl, connections.get(socket)?.latest),
-  );
+  server.on('clientError', (error, socket: Socket) => {
+    const connection = connections.get(socket);
+    if (connection) refuseUnreadable(error, socket, connection);
+    else socket.destroy();
+  });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
-    refuse(response, 417, 'The only supported expectation is 100-continue.', config.baseUrl);
+    refuse(response, 417, 'The only supported expectation is 100-continue.');
   });
   server.listen({ port: config.port, host: config.host, backlog: BACKLOG });
   await once(server, 'listening');
@@ -156,13 +210,6 @@ function endStalledResponse(response: ServerResponse, limit: number): void {
  */
 const BACKLOG = 4_096;
 
-/** Refuses a request before the application sees it, with problem details like every other error. */
-function refuse(response: ServerResponse, status: number, detail: string, baseUrl: string): void {
-  const requestId = requestIdOf(response.req);
-  const { headers, text } = problemOf(status, detail, baseUrl, requestId, response.req);
-  response.writeHead(status, { ...headers, 'X-Request-Id': requestId, Connection: 'close' }).end(text);
-}
-
 /** @param request undefined where the head of the request could not be read */
 function problemOf(status: number, detail: string, baseUrl: string, requestId: string, request?: IncomingMessage) {
   const where = { baseUrl, requestId, path: /^\/[^?]*/.exec(request?.url ?? '')?.[0] };
@@ -173,25 +220,6 @@ const UNREADABLE: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 };
-
-/**
- * Refuses a message that cannot be read as HTTP. The response has a problem body. The application sees the message only
- * if its head could be read; the problem then has the request's id, which the log has too.
- * @param latest the latest response of the connection
- */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, baseUrl: string, latest?: ServerResponse) {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const [status, detail] = UNREADABLE[error.code ?? ''] ?? [400, 'The message is not a valid HTTP request.'];
-  const response = latest?.req.complete ? undefined : latest;
-  const requestId = String(response?.getHeader('X-Request-Id') ?? newId());
-  const { text } = problemOf(status, detail, baseUrl, requestId, response?.req);
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
-  );
-}
 
 /** The path and query of a request target, which may be a whole URL; undefined: neither, which Koa could not read. */
 function targetOf(target: string): string | undefined {

@@ -183,6 +183,34 @@ it('gives a request with an unreadable body the id that the application uses for
   await reading.close();
 });
 
+describe('what cannot be read behind a request that is in progress', () => {
+  const SLOW = 'GET /slow HTTP/1.1\r\nHost: a\r\n\r\n';
+  const statuses = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+
+  it.each([
+    ['no request', 'pony\r\n\r\n'],
+    ['the body of a request that waits', 'POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\npony\r\n'],
+  ])('is refused after the response to that request: %s', async (_, rubbish) => {
+    const answers = exchange(SLOW + SLOW + rubbish);
+    void entered.then(() => release());
+    expect(statuses(await answers)).toEqual(['200', '200', '400']);
+  });
+
+  it('gets no response of its own if it is the body of a request that has one', async () => {
+    const late = new Promise<string>((resolve) => {
+      const socket = connect(server.port, '127.0.0.1');
+      let text = '';
+      socket.on('data', (data) => {
+        if (text === '') socket.write('pony\r\n');
+        text += data;
+      });
+      socket.on('close', () => resolve(text));
+      socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
+    });
+    expect(statuses(await late)).toEqual(['200']);
+  });
+});
+
 describe('a client that holds on to its connection', () => {
   const ANSWER = 'x'.repeat(1_000_000);
   /** The whole path between the two ends holds less than this: the kernel's buffers are some MB. */
