@@ -1,7 +1,7 @@
 import { hasOperatorScope } from '../auth/caller.js';
 import { LIMITS } from '../platform/limits.js';
 import { hostNetwork } from '../platform/networks.js';
-import { MemoryLimit, retryAfterOf, type Usage } from '../platform/rate-limit.js';
+import { MemoryLimit, SavingLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AppContext, AppMiddleware } from './context.js';
 
@@ -23,34 +23,35 @@ export type RateLimit = (
 ) => Promise<void>;
 
 /**
- * Gives each key `perSecond` points over all API processes: each process has an equal share, rounded up. A request of
- * the API is one point. The headers follow draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused
- * request.
+ * Gives each key `perSecond` points over all API processes: each process has an equal share. What a second leaves
+ * unused serves the next two. A request of the API is one point. The headers follow
+ * draft-ietf-httpapi-ratelimit-headers-11 and include the weight of a refused request.
  * @param processes the live API processes, with this one
  */
 export function rateLimit(usual: number, processes: () => number): RateLimit {
-  const limit = new MemoryLimit({
+  const limit = new SavingLimit({
     what: 'requests',
     of: 'a client',
     note: 'a console page counts as several',
-    amount: usual,
     seconds: 1,
     code: 'rate_limited',
     in: 'process',
   });
   return async (ctx, { key, points, perSecond: own }, next) => {
     const perSecond = own ?? usual;
-    const share = Math.ceil(perSecond / processes());
-    const usage = limit.use(key, Math.min(points, share));
+    const share = perSecond / processes();
+    const setLeft = (left: number, seconds = 1) => ctx.set('RateLimit', `"default";r=${left};t=${seconds}`);
     ctx.set('RateLimit-Policy', `"default";q=${perSecond};w=1`);
-    ctx.set('RateLimit', remaining(usage, share));
-    limit.refuseExceeded(usage, share);
+    try {
+      setLeft(limit.take(key, share, points));
+    } catch (error) {
+      setLeft(0, error instanceof Refusal ? error.retryAfter : undefined);
+      throw error;
+    }
     try {
       await next();
     } catch (error) {
-      if (isOversized(error)) {
-        ctx.set('RateLimit', remaining(limit.use(key, OVERSIZED_POINTS - 1), share));
-      }
+      if (isOversized(error)) setLeft(limit.charge(key, share, OVERSIZED_POINTS - 1));
       throw error;
     }
   };
@@ -69,10 +70,6 @@ function isOversized(error: unknown): boolean {
     error instanceof Refusal &&
     (error.oversized || error.code === 'payload_too_large' || error.code === 'too_many_parameters')
   );
-}
-
-function remaining({ points, left }: Usage, share: number): string {
-  return `"default";r=${Math.max(0, share - points)};t=${retryAfterOf(left)}`;
 }
 
 /**

@@ -43,9 +43,54 @@ export class MemoryLimit {
     return { points: window.points, left: this.#windows.getRemainingTTL(key) };
   }
 
-  /** @param amount of this key. @throws Refusal with the limit's code, if the use exceeded it */
-  refuseExceeded({ points, left }: Usage, amount = this.limit.amount): void {
-    if (points > amount) throw exceeded({ ...this.limit, amount }, left);
+  /** @throws Refusal with the limit's code, if the use exceeded it */
+  refuseExceeded({ points, left }: Usage): void {
+    if (points > this.limit.amount) throw exceeded(this.limit, left);
+  }
+}
+
+/** Seconds whose points a key may have at once: the present one, and what the two before it left unused. */
+const SAVED_SECONDS = 3;
+
+/**
+ * Gives each key its points a second in this process, and lets it save them: where a balancer spreads requests at
+ * random, a process gets more than its share in one second and less in another. A new key has the points of a second.
+ */
+export class SavingLimit {
+  readonly #saved = new LRUCache<string, { points: number; at: number }>({
+    maxSize: COUNTED_KEYS,
+    sizeCalculation: () => 1,
+  });
+
+  constructor(private readonly limit: Omit<Rate, 'amount'>) {}
+
+  /**
+   * Takes points of the key, at most those of a second.
+   * @param rate points a second
+   * @returns how many whole points are left
+   * @throws Refusal with the limit's code, if there are too few; then it takes none
+   */
+  take(key: string, rate: number, points = 1): number {
+    const second = Math.ceil(rate);
+    const taken = Math.min(points, second);
+    const now = performance.now();
+    const saved = this.#saved.get(key) ?? { points: second, at: now };
+    const most = Math.max(second, SAVED_SECONDS * rate);
+    saved.points = Math.min(most, saved.points + (rate * (now - saved.at)) / 1_000);
+    saved.at = now;
+    this.#saved.set(key, saved);
+    if (saved.points < taken) {
+      throw exceeded({ ...this.limit, amount: second }, ((taken - saved.points) / rate) * 1_000);
+    }
+    return this.charge(key, rate, taken);
+  }
+
+  /** Takes further points for what the key has taken some before; it may then owe the points of a second. */
+  charge(key: string, rate: number, points: number): number {
+    const saved = this.#saved.get(key);
+    if (!saved) return 0;
+    saved.points = Math.max(-Math.ceil(rate), saved.points - points);
+    return Math.max(0, Math.floor(saved.points));
   }
 }
 

@@ -1,13 +1,16 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
-import { createLog } from '../../src/platform/telemetry/log.js';
+import { createLog, type Log } from '../../src/platform/telemetry/log.js';
+import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { createReadiness } from '../../src/process/readiness.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { quickly } from '../support/quickly.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
-import { withinASecond } from '../support/within-a-second.js';
 
 let api: TestApi;
 let client: TestClient;
@@ -17,6 +20,28 @@ beforeAll(async () => {
   client = await api.client();
 });
 afterAll(() => api.close());
+
+it('counts and logs requests that the server rejects', async () => {
+  const lines: object[] = [];
+  const log = { ...createLog('silent', 'test'), info: (line: object) => lines.push(line) } as unknown as Log;
+  const metrics = createMetrics();
+  const rejecting = await startApi({ database: api.database, dependencies: { log, metrics } });
+  for (const text of ['pony', 'GET /a HTTP/1.1\r\nX-Request-Id: one']) {
+    const socket = connect(rejecting.port, '127.0.0.1');
+    socket.end(`${text}\r\n\r\n`).resume();
+    await once(socket, 'close');
+  }
+  const common = { route: null, status: 400, address: '127.0.0.1' };
+  expect(lines).toMatchObject([
+    { ...common, method: 'unreadable' },
+    { ...common, method: 'GET', request_id: 'one' },
+  ]);
+  const counted = await metrics.text();
+  for (const method of ['other', 'GET']) {
+    expect(counted).toContain(`http_requests_total{method="${method}",route="none",status="400"} 1\n`);
+  }
+  await rejecting.close();
+});
 
 describe('a path', () => {
   it.each(['/%', '/transfers/%E0%A4%A', '/%ff', '/transfers/%zz'])('%s cannot be decoded', async (path) => {
@@ -106,7 +131,7 @@ describe('the rate limit', () => {
   it('counts each client separately, reports the count in headers, and does not apply to operators', async () => {
     const limited = await startApi({ env: { RATE_LIMIT: '3' }, database: api.database });
     const [other, operator] = [await limited.client(), await limited.client(['operator'])];
-    const replies = await withinASecond(async () => {
+    const replies = await quickly(333, async () => {
       const one = await limited.client();
       return Promise.all(Array.from({ length: 5 }, () => one.call('GET', '/events')));
     });

@@ -3,7 +3,6 @@ import { MAX_MEMBERS } from '../../src/http/body.js';
 import { newId } from '../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
-import { withinASecond } from '../support/within-a-second.js';
 
 let api: TestApi;
 let client: TestClient;
@@ -158,7 +157,7 @@ describe('the rate limit', () => {
         (own: TestClient) => own.call('POST', '/transfers', large),
         (own: TestClient) => own.call('POST', '/transfers', { raw: ' '.repeat(70_000) }),
       ]) {
-        const { headers } = await withinASecond(async () => call(await limited.client()));
+        const { headers } = await call(await limited.client());
         expect([left(headers), headers.get('ratelimit-policy')]).toEqual([995, '"default";q=1000;w=1']);
       }
       const wrong = await (await limited.client()).call('GET', '/transfers?limit=0');

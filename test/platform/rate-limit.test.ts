@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { describeLimit, LIMITS, type Rate } from '../../src/platform/limits.js';
-import { MemoryLimit, PostgresLimit, retryAfterOf } from '../../src/platform/rate-limit.js';
+import { MemoryLimit, PostgresLimit, retryAfterOf, SavingLimit } from '../../src/platform/rate-limit.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { ageUses, countUses, setUses } from '../support/limits.js';
+import { randomFrom } from '../support/random.js';
 import { waitFor } from '../support/wait-for.js';
 
 let db: TestDatabase;
@@ -45,6 +46,63 @@ describe('MemoryLimit', () => {
 
   it('writes whole seconds, at least one', () => {
     expect([0, 1, 1_000, 1_001].map(retryAfterOf)).toEqual([1, 1, 1, 2]);
+  });
+});
+
+describe('SavingLimit', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  const { amount: _, ...limited } = limitOf(0);
+  /** Whether a use is accepted. */
+  const uses = (limit: SavingLimit, rate: number) => {
+    try {
+      limit.take('a', rate);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const burst = (limit: SavingLimit, rate: number) => {
+    let accepted = 0;
+    while (uses(limit, rate)) accepted++;
+    return accepted;
+  };
+
+  it('begins with the points of a second, and saves those of two more', () => {
+    const limit = new SavingLimit(limited);
+    expect(burst(limit, 10)).toBe(10);
+    expect(() => limit.take('a', 10, 5)).toThrow(expect.objectContaining({ retryAfter: 1 }));
+    jest.advanceTimersByTime(500);
+    expect(burst(limit, 10)).toBe(5);
+    jest.advanceTimersByTime(10_000);
+    expect(burst(limit, 10)).toBe(30);
+    limit.charge('a', 10, 4);
+    jest.advanceTimersByTime(1_000);
+    expect(burst(limit, 10)).toBe(6);
+  });
+
+  it('accepts all of 80 % of the rate, spread at random over six processes', () => {
+    const random = randomFrom(57);
+    const processes = Array.from({ length: 6 }, () => new SavingLimit(limited));
+    let rejected = 0;
+    for (let sent = 0; sent < 80 * 60; sent++) {
+      jest.advanceTimersByTime(-Math.log(1 - random()) * (1_000 / 80));
+      const process = processes[Math.floor(random() * 6)] as SavingLimit;
+      if (!uses(process, 100 / 6)) rejected++;
+    }
+    expect(rejected).toBe(0);
+  });
+
+  it('accepts at most 20 % above the rate of requests that are spread evenly', () => {
+    const processes = Array.from({ length: 6 }, () => new SavingLimit(limited));
+    let accepted = 0;
+    for (let sent = 0; sent < 200 * 10; sent++) {
+      jest.advanceTimersByTime(5);
+      if (uses(processes[sent % 6] as SavingLimit, 100 / 6)) accepted++;
+    }
+    expect(accepted).toBeGreaterThanOrEqual(1_000);
+    expect(accepted).toBeLessThanOrEqual(1_200);
   });
 });
 

@@ -1,8 +1,8 @@
-/** Repeats `work` until it took less than a second, which is the window of the rate limit of the API. */
-export async function withinASecond<T>(work: () => Promise<T>): Promise<T> {
+/** Repeats `work` until it took less than `limit` ms, in which a rate limit gives nothing back. */
+export async function quickly<T>(limit: number, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const began = performance.now();
     const result = await work();
-    if (performance.now() - began < 1_000) return result;
+    if (performance.now() - began < limit) return result;
   }
 }

@@ -119,7 +119,7 @@ const IdempotencyKey = {
 const HEADERS = {
   'X-Request-Id': header("The request's id: the id that you sent, or a new one."),
   'RateLimit-Policy': header(
-    'The requests that a client may make per second (draft-ietf-httpapi-ratelimit-headers-11).',
+    'The requests that a client may make per second (draft-ietf-httpapi-ratelimit-headers-11). The next two seconds may use what one leaves.',
   ),
   RateLimit: header('The remaining requests; a request rejected for its size counts as five.'),
   'Retry-After': header('Seconds to wait before the next request.'),
