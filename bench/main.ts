@@ -1,17 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { type Bench, startBench } from './bench.js';
 import { during, runToEnd } from './ending.js';
-import { estimateSeconds } from './estimate.js';
 import { describeMachine } from './machine.js';
 import { type Options, readOptions, SCENARIOS, type Scenario } from './options.js';
 import { type Outcome, type Report, toMarkdown } from './report.js';
 import { backlog } from './scenarios/backlog.js';
 import { burst } from './scenarios/burst.js';
-import { commands } from './scenarios/commands.js';
 import { growth } from './scenarios/growth.js';
 import { latency } from './scenarios/latency.js';
 import { memory } from './scenarios/memory.js';
-import { overload } from './scenarios/overload.js';
 import { roles } from './scenarios/roles.js';
 import { scale } from './scenarios/scale.js';
 import { throughput } from './scenarios/throughput.js';
@@ -27,10 +24,8 @@ const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   roles,
   latency,
   memory,
-  commands,
   growth,
   backlog,
-  overload,
   scale,
 };
 
@@ -41,14 +36,10 @@ const startedAt = performance.now();
 const say = (line: string) =>
   process.stderr.write(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(5)} s  ${line}\n`);
 
-const minutes = (scenarios: readonly Scenario[], options: Options) =>
-  Math.ceil(scenarios.reduce((sum, scenario) => sum + estimateSeconds(scenario, options), 0) / 60);
-
 async function run(options: Options): Promise<void> {
   const machine = describeMachine();
   if (machine.loadBefore > 0.5)
     say(`other work runs here (load ${machine.loadBefore}): trust the ratios, not the rates`);
-  say(`about ${minutes([...options.only], options)} min in all`);
   const report: Report = {
     at: new Date().toISOString(),
     command: ['npm run bench --', ...process.argv.slice(2)].join(' ').replace(/ --$/, ''),
@@ -59,7 +50,7 @@ async function run(options: Options): Promise<void> {
   try {
     await during(startBench(options, say), async (bench) => {
       for (const scenario of SCENARIOS.filter((name) => options.only.has(name))) {
-        say(`${scenario}: about ${minutes([scenario], options)} min on two cores`);
+        say(scenario);
         const { sections, verdicts } = await RUNS[scenario](bench);
         report.sections.push(...sections);
         report.verdicts.push(...verdicts);

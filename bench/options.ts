@@ -10,16 +10,14 @@ export const SCENARIOS = [
   'roles',
   'latency',
   'memory',
-  'commands',
   'growth',
   'backlog',
-  'overload',
   'scale',
 ] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
-/** Not those that last as long as all others. */
-const BY_DEFAULT = SCENARIOS.filter((name) => name !== 'overload' && name !== 'scale').join();
+/** Not the one that lasts as long as all others. */
+const BY_DEFAULT = SCENARIOS.filter((name) => name !== 'scale').join();
 
 const OPTIONS = {
   only: { type: 'string', default: BY_DEFAULT, says: `which scenarios, of ${SCENARIOS.join()}` },
@@ -38,7 +36,6 @@ const OPTIONS = {
   },
   workflows: { type: 'string', default: '500', says: 'workflows in a round (workflows)' },
   kept: { type: 'string', default: '20000', says: 'changes before the memory is read (memory)' },
-  starts: { type: 'string', default: '9', says: 'starts of each command (commands)' },
   rate: { type: 'string', default: '20', says: 'changes a second (latency, scale)' },
   steady: { type: 'string', default: '200', says: 'changes at that rate' },
   past: {
@@ -50,12 +47,9 @@ const OPTIONS = {
   workers: { type: 'string', default: '20', says: 'workers, and a fifth as many APIs (scale)' },
   resting: { type: 'string', default: '30', says: 'duration without a change, s (scale)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
-  overload: { type: 'string', default: '150', says: 'changes a second, more than Temporal takes (overload)' },
-  lasting: { type: 'string', default: '180', says: 'duration of the overload, s' },
-  trail: { type: 'string', default: '60', says: 'WORKFLOWS_TRAIL in the overload, s' },
   roles: { type: 'boolean', default: false, says: 'API and worker as two processes, but in roles and memory' },
   profile: { type: 'string', default: '', says: "folder for V8's CPU profiles of the service" },
-  json: { type: 'string', default: '', says: 'file for the results, which `npm run bench:report` reads' },
+  json: { type: 'string', default: '', says: 'file for the results' },
   help: { type: 'boolean', default: false, says: 'this' },
 } as const;
 
@@ -68,7 +62,6 @@ export interface Options {
   temporal: readonly TemporalKind[];
   workflows: number;
   kept: number;
-  starts: number;
   rate: number;
   steady: number;
   past: readonly [few: number, many: number];
@@ -76,9 +69,6 @@ export interface Options {
   workers: number;
   resting: number;
   backlog: number;
-  overload: number;
-  lasting: number;
-  trail: number;
   roles: boolean;
   profile: string | undefined;
   json: string | undefined;
@@ -99,7 +89,6 @@ export function readOptions(args: readonly string[]): Options | string {
     temporal: values.temporal.split(',').map((name) => oneOf('temporal', name, TEMPORAL_KINDS)),
     workflows: count('workflows', values.workflows),
     kept: count('kept', values.kept),
-    starts: count('starts', values.starts),
     rate: count('rate', values.rate),
     steady: count('steady', values.steady),
     past: [few, many],
@@ -107,9 +96,6 @@ export function readOptions(args: readonly string[]): Options | string {
     workers: count('workers', values.workers),
     resting: count('resting', values.resting),
     backlog: count('backlog', values.backlog),
-    overload: count('overload', values.overload),
-    lasting: count('lasting', values.lasting),
-    trail: count('trail', values.trail),
     roles: values.roles,
     profile: values.profile || undefined,
     json: values.json || undefined,

@@ -100,7 +100,7 @@ async function end(child: ChildProcess): Promise<void> {
 export async function getToken(baseUrl: string, client: Stack['operator']): Promise<string> {
   const response = await fetch(`${baseUrl}/oauth/token`, {
     method: 'POST',
-    // The soak sends a request once a minute. The API may close an idle connection (65 s) just as it is reused.
+    // The API may close an idle connection (65 s) just as it is reused.
     headers: { 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ ...client, audience: baseUrl, grant_type: 'client_credentials' }),
   });

@@ -13,7 +13,6 @@ const STATED = {
   'clients/python/pyproject.toml': /^version = "/gm,
   'clients/ruby/transfer_service_webhooks.gemspec': /spec\.version = '/g,
   'deploy/chart/Chart.yaml': /^(?:version: |appVersion: ")/gm,
-  'deploy/kubernetes/kustomization.yaml': /newTag: "/g,
   Dockerfile: /image\.version="/g,
   'clients/typescript/README.md': /transfer-service-client-/g,
   'docs/guide.md': /transfer-service:webhooks:|transfer-service-client-/g,

@@ -1,25 +1,38 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import ipaddr from 'ipaddr.js';
 import { parseAllDocuments } from 'yaml';
-import { settings as known, SECRETS } from '../../src/platform/config/config.js';
-import { type Document, KUBERNETES, readEnvFile, readYaml } from '../support/manifests.js';
+import { createAddressGuard } from '../../src/delivery/sender/address-guard.js';
+import { settings as known, loadConfig, SECRETS } from '../../src/platform/config/config.js';
+import { Networks } from '../../src/platform/networks.js';
+import { type Document, readCommands, readYaml } from '../support/manifests.js';
 
 const CHART = 'deploy/chart';
 const [values] = readYaml(`${CHART}/values.yaml`);
 const [{ appVersion, version }] = readYaml(`${CHART}/Chart.yaml`);
-/** As scripts/check-deploy/programs.mjs finds it. */
+const [secret, migrateSecret] = readYaml('deploy/examples/secret.yaml');
 const helm = [join(process.env.CACHE_DIR || known.CACHE_DIR.byDefault, 'check-deploy/helm'), 'helm'].find(
   (program) => spawnSync(program, ['version']).status === 0,
 );
+const config = loadConfig({
+  ...values.settings,
+  DATABASE_URL: 'postgresql://somebody@postgres/database',
+  MASTER_KEY: randomBytes(32).toString('base64'),
+});
 
-test('the chart has the settings of deploy/kubernetes, and the version of the package', () => {
-  expect(values.settings).toEqual(readEnvFile(`${KUBERNETES}/settings.env`));
+test('the chart has the version of the package, settings with which production starts, and secrets without values', () => {
   const { version: released } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect([version, appVersion]).toEqual([released, released]);
-  const [{ images }] = readYaml(`${KUBERNETES}/kustomization.yaml`);
-  expect(images).toEqual([{ name: 'transfer-service', newName: values.image.repository, newTag: released }]);
+  expect(config).toMatchObject({ environment: 'production', metrics: { port: 9464 } });
+  for (const { stringData } of [secret, migrateSecret]) {
+    expect(SECRETS).toEqual(expect.arrayContaining(Object.keys(stringData)));
+    expect(new Set(Object.values(stringData))).toEqual(new Set(['']));
+  }
+  expect(Object.keys(secret.stringData)).toContain('MASTER_KEY');
+  expect(Object.keys(migrateSecret.stringData)).not.toContain('MASTER_KEY');
 });
 
 test('the schema of the values has every setting that is not a secret', () => {
@@ -33,42 +46,66 @@ test('the schema of the values has every setting that is not a secret', () => {
 });
 
 /** The documents of the chart's output by `Kind/name`. */
-function render(...args: string[]): Record<string, Document> {
-  const command = ['template', 'transfer-service', CHART, '--kube-version=1.36', ...args];
+const render = (...args: string[]) => renderAs('transfer-service', ...args);
+
+function renderAs(release: string, ...args: string[]): Record<string, Document> {
+  const command = ['template', release, CHART, '--kube-version=1.36', ...args];
   const text = execFileSync(helm as string, command, { encoding: 'utf8' });
   const documents: Document[] = parseAllDocuments(text).map((document) => document.toJS());
   return Object.fromEntries(documents.filter(Boolean).map((one) => [`${one.kind}/${one.metadata.name}`, one]));
 }
 
-/**
- * A manifest without the fields in which Helm and kustomize differ: the image, and the annotation with the settings'
- * hash.
- */
-function comparable({ metadata: { annotations, ...metadata }, spec, ...rest }: Document): Document {
-  if (!spec.template) return { metadata, spec, ...rest };
-  const { annotations: own, ...labelled } = spec.template.metadata;
-  const [{ image, env, envFrom, ...container }] = spec.template.spec.containers;
-  const pod = { ...spec.template.spec, containers: [container] };
-  return { metadata, spec: { ...spec, template: { ...spec.template, metadata: labelled, spec: pod } }, ...rest };
-}
-
 const PODS = ['Deployment/transfer-service-api', 'Deployment/transfer-service-worker', 'Job/transfer-service-migrate'];
 
 const withHelm = helm ? describe : describe.skip;
-withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
-  test('deploy/kubernetes is the output of the chart', () => {
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/chart.mjs', '--check'], { encoding: 'utf8' });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+withHelm('Helm', () => {
+  test('each pod runs an existing command with its own secret, without rights and on a read-only root', async () => {
+    const rendered = render();
+    for (const name of PODS) {
+      const { spec } = rendered[name].spec.template;
+      const [container] = spec.containers;
+      expect(await readCommands()).toContain(container.args[0]);
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.resources.limits.memory).toBeDefined();
+    }
+    expect(rendered['ConfigMap/transfer-service'].data).toEqual(values.settings);
   });
 
-  test('the chart installs the manifests of deploy/kubernetes, and the settings', () => {
-    const { 'ConfigMap/transfer-service': settings, ...installed } = render();
-    expect(settings.data).toEqual(values.settings);
-    const [{ resources }] = readYaml(`${KUBERNETES}/kustomization.yaml`);
-    const manifests: Document[] = resources.flatMap((name: string) => readYaml(`${KUBERNETES}/${name}`));
-    expect(Object.keys(installed).sort()).toEqual(manifests.map((one) => `${one.kind}/${one.metadata.name}`).sort());
-    for (const one of manifests) {
-      expect(comparable(installed[`${one.kind}/${one.metadata.name}`])).toEqual(comparable(one));
+  test.each(['api', 'worker'])('the role %s is out of service by /readyz alone, and has enough time to end', (name) => {
+    const { spec } = render()[`Deployment/transfer-service-${name}`].spec.template;
+    const [{ readinessProbe, livenessProbe, startupProbe }] = spec.containers;
+    expect(readinessProbe.httpGet.path).toBe('/readyz');
+    for (const probe of [livenessProbe, startupProbe]) expect(probe.httpGet.path).toBe('/healthz');
+    // The reading of /readyz takes at most 2 s (src/process/readiness.ts).
+    expect(readinessProbe.timeoutSeconds).toBeGreaterThan(2);
+    expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold * 1_000).toBeLessThanOrEqual(
+      config.shutdownDelay,
+    );
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(40);
+  });
+
+  test('two releases in one namespace share no name, and select only their own pods', () => {
+    const own = Object.values(renderAs('pay'));
+    expect(own.filter(({ metadata }) => !metadata.name.startsWith('pay-transfer-service'))).toEqual([]);
+    const selectors = own.flatMap(({ spec = {} }) => [spec.selector?.matchLabels ?? [], spec.podSelector ?? []].flat());
+    expect(JSON.stringify(selectors)).not.toContain('"transfer-service-');
+    const { selector } = own.find(({ kind }) => kind === 'Service')?.spec ?? {};
+    expect(selector).toMatchObject({ 'app.kubernetes.io/instance': 'pay' });
+    for (const { metadata } of own) {
+      expect(metadata.labels).toMatchObject({
+        'app.kubernetes.io/instance': 'pay',
+        'app.kubernetes.io/managed-by': 'Helm',
+        'app.kubernetes.io/version': appVersion,
+      });
     }
   });
 
@@ -199,5 +236,32 @@ withHelm('Helm (built by `npm run chart`, which needs Go)', () => {
       expect(files).toHaveLength(3);
       expect(Object.keys(known)).toEqual(expect.arrayContaining(files.map(({ name }: Document) => name)));
     }
+  });
+
+  test('a worker reaches what the address guard allows, at the edges of every network', () => {
+    const [{ to }] = render()['NetworkPolicy/transfer-service-worker'].spec.egress;
+    const blocks: { open: Networks; closed: Networks; except: string[] }[] = to.map(({ ipBlock }: Document) => ({
+      open: new Networks([ipBlock.cidr]),
+      closed: new Networks(ipBlock.except),
+      except: ipBlock.except,
+    }));
+    const opens = (address: string) =>
+      blocks.some(({ open, closed }) => open.contains(address) && !closed.contains(address));
+    const guard = createAddressGuard({ allowPrivate: false, blocked: [] });
+    /** A network's first and last address, and their neighbours outside of it. */
+    const edges = (cidr: string): string[] => {
+      const [address, bits] = ipaddr.parseCIDR(cidr);
+      const bytes = address.toByteArray();
+      const size = BigInt(bytes.length * 8 - bits);
+      const first = (BigInt(`0x${Buffer.from(bytes).toString('hex')}`) >> size) << size;
+      return [first - 1n, first, first + (1n << size) - 1n, first + (1n << size)]
+        .filter((value) => value >= 0n && value < 1n << BigInt(bytes.length * 8))
+        .map((value) => value.toString(16).padStart(bytes.length * 2, '0'))
+        .map((hex) => ipaddr.fromByteArray([...Buffer.from(hex, 'hex')]).toString());
+    };
+
+    const networks = [...blocks.flatMap(({ except }) => except), '2000::/3'];
+    const differing = networks.flatMap(edges).filter((address) => opens(address) === guard.blocks(address));
+    expect(differing).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // The view of clients and operators while a part of the platform fails, and the recovery afterwards without an
-// operator. Drills that need a separate disk, or minutes, are in scripts/drills.
+// operator.
 
 const HOUR = 3_600_000;
 

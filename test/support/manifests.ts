@@ -1,11 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import Router from '@koa/router';
 import { parseAllDocuments } from 'yaml';
 import type { State } from '../../src/http/context.js';
 import { addHealth } from '../../src/http/operations.js';
 import { runCli } from './cli.js';
-
-export const KUBERNETES = 'deploy/kubernetes';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads documents of any shape
 export type Document = any;
@@ -23,9 +21,6 @@ export function readEnvFile(path: string): Record<string, string> {
   const lines = readFileSync(path, 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
   return Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
 }
-
-/** The `.yaml` files directly in the folder. */
-export const yamlFiles = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.yaml'));
 
 let commands: Promise<string[]> | undefined;
 

@@ -1,6 +1,23 @@
-{{- define "labels" -}}
+{{- /* The prefix of every name: the release, which two releases in one namespace do not share. */ -}}
+{{- define "name" -}}
+{{- $name := .Values.nameOverride | default (ternary .Release.Name (printf "%s-transfer-service" .Release.Name) (contains "transfer-service" .Release.Name)) -}}
+{{- $name | trunc 50 | trimSuffix "-" -}}
+{{- end }}
+
+{{- /* What selects the pods of the release; with a component, those of one role. Takes root and component. */ -}}
+{{- define "selector" -}}
 app.kubernetes.io/name: transfer-service
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
 app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "labels" -}}
+{{ include "selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
 {{- /* Peers of a NetworkPolicy: the name of a namespace, or selectors and ipBlocks. */ -}}
@@ -13,8 +30,7 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 
 {{- define "image" -}}
-{{- if .Values.forKustomize -}} transfer-service
-{{- else if .Values.image.digest -}} {{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- if .Values.image.digest -}} {{ .Values.image.repository }}@{{ .Values.image.digest }}
 {{- else -}} {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 {{- end }}
@@ -65,7 +81,7 @@ topologySpreadConstraints:
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels:
-        {{- include "labels" $ | nindent 8 }}
+        {{- include "selector" $ | nindent 8 }}
     matchLabelKeys: [pod-template-hash]
   {{- end }}
 {{- end }}
@@ -75,11 +91,11 @@ topologySpreadConstraints:
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata:
-  name: transfer-service-{{ .component }}
+  name: {{ include "name" .root }}-{{ .component }}
   labels:
-    {{- include "labels" .component | nindent 4 }}
+    {{- include "labels" . | nindent 4 }}
 spec:
-  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: transfer-service-{{ .component }} }
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ include "name" .root }}-{{ .component }} }
   minReplicas: {{ .autoscaling.minReplicas }}
   maxReplicas: {{ .autoscaling.maxReplicas }}
   metrics:
@@ -89,31 +105,27 @@ spec:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: transfer-service-{{ .component }}
+  name: {{ include "name" .root }}-{{ .component }}
   labels:
-    {{- include "labels" .component | nindent 4 }}
+    {{- include "labels" . | nindent 4 }}
 spec:
   maxUnavailable: 1
   # A pod that is not ready serves nobody: a drain may evict it, even during an outage of Postgres.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
-      {{- include "labels" .component | nindent 6 }}
+      {{- include "selector" . | nindent 6 }}
 {{- end }}
 
 {{- define "podMetadata" -}}
 labels:
-  {{- include "labels" .component | nindent 2 }}
-{{- if or .root.Values.pod.annotations (not .root.Values.forKustomize) }}
+  {{- include "labels" . | nindent 2 }}
 annotations:
-  {{- if not .root.Values.forKustomize }}
   # A changed setting rolls the pods.
   checksum/settings: {{ toJson .root.Values.settings | sha256sum }}
-  {{- end }}
   {{- with .root.Values.pod.annotations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
-{{- end }}
 {{- end }}
 
 {{- /* The volumes of the values, and the client certificate for Temporal: of a pod, and of its container. */ -}}
