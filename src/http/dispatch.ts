@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { hasOperatorScope } from '../auth/caller.js';
-import type { Handle } from '../platform/database/database.js';
-import { throwIfLate } from '../platform/deadline.js';
+import { batchLimits, type Handle } from '../platform/database/database.js';
+import { timeLeft } from '../platform/deadline.js';
 import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
@@ -13,7 +13,8 @@ import { limitParameters } from './validation-errors.js';
 
 /** Runs a route for an authorized caller: reads the body, checks the request, does the work and sends the response. */
 export function dispatch(route: Route, { database: shared, masterKeys, config: { baseUrl } }: AppDependencies) {
-  const together = route.sharesStatement && respondTogether(shared);
+  const together = respondTogether(shared);
+  const { longest } = batchLimits(shared.limits);
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
     // As for the rate, the operator has no limit.
@@ -26,14 +27,14 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const params = readParams(ctx.params);
     const search = new URLSearchParams(ctx.querystring);
     const { around = (change) => change() } = route;
-    // A shared statement has no transaction of its own that would ask.
-    if (route.sharesStatement) throwIfLate();
+    // Near its deadline, a change has a transaction of its own, which commits nothing after it.
+    const isShared = route.sharesStatement && timeLeft() > longest;
     const once = key === undefined ? undefined : { key, bodyDigest: hash('sha256', bytes, 'buffer') };
     const accept = () =>
       route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes, ...(once && { once }) });
     if (once === undefined) {
       const work = accept();
-      const run = () => (isTransaction(route) ? database.transaction(work) : work(database));
+      const run = () => (route.method === 'GET' || isShared ? work(database) : database.transaction(work));
       send(ctx, await around(run));
       return;
     }
@@ -45,14 +46,11 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     };
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
     const keyed = { clientId: caller.clientId, key: once.key, hashes, work, earlier, refused };
-    send(ctx, await around(() => together?.(keyed) ?? respondOnce(database, keyed)));
+    send(ctx, await around(() => (isShared ? together(keyed) : respondOnce(database, keyed))));
   };
 }
 
 const NOT_KEPT = 'This response is never stored; send the request without Idempotency-Key.';
-
-/** A change without a key has the transaction, the turns and the limits of a change with one. */
-const isTransaction = ({ method, sharesStatement }: Route) => method !== 'GET' && !sharesStatement;
 
 /**
  * The ids in lower case, as the service writes them (RFC 9562 §4 allows both cases), and `number`, a positive integer.

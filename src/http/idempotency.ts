@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { timingSafeEqual } from 'node:crypto';
 import { Batcher } from '../platform/database/batcher.js';
-import type { Database, Handle } from '../platform/database/database.js';
+import { batchLimits, type Database, type Handle } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { withoutDeadline } from '../platform/deadline.js';
 import { Refusal } from '../platform/refusal.js';
@@ -71,13 +71,13 @@ const GATHER = 8;
  */
 export function respondTogether(database: Database): (keyed: Keyed) => Promise<HttpResponse> {
   const batches = new Batcher<Keyed, Settled>({
-    // The time limits of connections end it before the deadline of any of the requests.
+    // It ends before the deadline of any of the requests: each has time left for the longest batch.
     run: (all) =>
       withoutDeadline(() => database.transaction((tx) => respondAll({ ...tx, sharing: { inTransaction: true } }, all))),
     size: BATCH,
     concurrency: BATCHES_AT_ONCE,
     gather: GATHER,
-    wait: database.limits.wait,
+    ...batchLimits(database.limits),
   });
   return async (keyed) => responseOf([await batches.run({ ...keyed, work: AsyncLocalStorage.bind(keyed.work) })]);
 }

@@ -69,7 +69,7 @@ function batcherOf(db: Handle, handover: Handover): ChangeBatcher | undefined {
       run: (changes) => changeAndHandOver(db, handover, changes),
       size: BATCH,
       ...(sharing.inTransaction ? { isPart: true } : { concurrency: BATCHES_AT_ONCE, gather: GATHER }),
-      ...(sharing.wait !== undefined && { wait: sharing.wait }),
+      ...sharing.limits,
     });
   known.set(handover, batcher);
   return batcher;

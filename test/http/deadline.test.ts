@@ -1,3 +1,4 @@
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { limitsWithin, openDatabase } from '../../src/platform/database/database.js';
 import { startApi, type TestApi, type TestClient } from '../support/api.js';
@@ -27,7 +28,9 @@ beforeAll(async () => {
   await database.pool.query(`
     create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(4); return new; end $$;
     create trigger slow before insert on transfers for each row when (new.reference = 'slow') execute function slow();
-    create trigger slow_change before update on transfers for each row when (new.status = 'PROCESSING') execute function slow()`);
+    create trigger slow_change before update on transfers for each row when (new.status = 'PROCESSING') execute function slow();
+    create function late() returns trigger language plpgsql as $$ begin perform pg_sleep(0.6); return new; end $$;
+    create trigger late before update on transfers for each row when (new.status = 'CANCELLED') execute function late()`);
 });
 afterAll(async () => {
   await api.close();
@@ -118,6 +121,24 @@ describe('a change that Postgres is too slow for', () => {
     expect((await client.call('GET', `/transfers/${body.id}`)).body.status).toBe('CREATED');
   });
 });
+
+// The connection of a change that began late would outlive the request.
+test.each([[{}], [{ 'Idempotency-Key': 'late' }]])(
+  'is not made after the response if it began late: %j',
+  async (headers) => {
+    const { body: transfer } = await repeat('late', 'made for the late ones');
+    const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+    const late = request(`${api.url}/transfers/${transfer.id}/cancel`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${client.token}`, 'Content-Type': 'application/json', ...headers },
+    });
+    late.once('response', resolve).write('{');
+    setTimeout(() => late.end('}'), DEADLINE - 400);
+    expect((await promise).resume().statusCode).toBe(503);
+    expect(await countTransfers('late')).toBe(1);
+    expect((await client.call('GET', `/transfers/${transfer.id}`)).body.status).toBe('CREATED');
+  },
+);
 
 test('a change without a key waits for its turn like one with a key', async () => {
   const two = openDatabase({ url: database.url, poolSize: 2, limits: { wait: 500, hold: 20_000 } });

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { timeLeft } from '../deadline.js';
 import { isConflict, isRefusedData } from './faults.js';
 import { NoTurn } from './transaction-turns.js';
 
@@ -18,6 +19,8 @@ export interface BatcherOptions<Item, Result> {
   isPart?: boolean;
   /** How long an item waits for its statement, ms. After that it is never run. Unset: as long as it takes. */
   wait?: number;
+  /** How long a batch takes at most, ms. It has no item whose request has less time left. Unset: any time will do. */
+  longest?: number;
 }
 
 /** Results that are resolved in one turn of the event loop. */
@@ -25,8 +28,8 @@ const SLICE = 4;
 
 interface Waiting<Item, Result> {
   item: Item;
-  /** By `performance.now()`. */
-  since: number;
+  /** By `performance.now()`: after it, no batch may begin with the item. */
+  until: number;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
@@ -51,8 +54,10 @@ export class Batcher<Item, Result> {
   }
 
   run(item: Item): Promise<Result> {
+    const { wait = Number.POSITIVE_INFINITY, longest = Number.NEGATIVE_INFINITY } = this.options;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, since: performance.now(), resolve, reject });
+      const until = performance.now() + Math.min(wait, timeLeft() - longest);
+      this.#waiting.push({ item, until, resolve, reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
       // Items of the same turn of the event loop share a batch.
@@ -86,10 +91,9 @@ export class Batcher<Item, Result> {
 
   /** Rejects the items that have waited too long: their callers give up, and must not be surprised by the result. */
   #inTime(items: readonly Waiting<Item, Result>[]): Waiting<Item, Result>[] {
-    const { wait = Number.POSITIVE_INFINITY } = this.options;
-    return items.filter(({ since, reject }) => {
-      const late = performance.now() - since > wait;
-      if (late) reject(new NoTurn(`no statement began within ${wait} ms`));
+    return items.filter(({ until, reject }) => {
+      const late = performance.now() > until;
+      if (late) reject(new NoTurn('no statement began in time'));
       return !late;
     });
   }

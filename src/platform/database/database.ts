@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import { throwIfLate } from '../deadline.js';
 import { failpoint } from '../failpoints.js';
+import type { BatcherOptions } from './batcher.js';
 import { type Prisma, PrismaClient } from './generated/client.js';
 import { type DatabaseLimits, type DatabaseOptions, openPool, type Reach, requireWritable } from './pool.js';
 import { transactionsAtOnce, transactionTurns } from './transaction-turns.js';
@@ -68,9 +69,11 @@ export interface Handle {
 /** How statements of one kind share a statement: in a transaction of several requests, or each with its own commit. */
 export interface Sharing {
   inTransaction: boolean;
-  /** How long one waits for its statement, ms; unset: as long as it takes. */
-  wait?: number;
+  /** Of the batches of such statements; unset: none. */
+  limits?: BatchLimits;
 }
+
+export type BatchLimits = Required<Pick<BatcherOptions<never, never>, 'wait' | 'longest'>>;
 
 export interface Database extends Handle {
   prisma: PrismaClient;
@@ -102,6 +105,11 @@ const LIMITS: DatabaseLimits = { wait: 5_000, hold: 20_000 };
  */
 export function limitsWithin(deadline: number): DatabaseLimits {
   return { wait: Math.round(deadline / 4), hold: Math.round(deadline * 0.4) };
+}
+
+/** The limits of batches that run in a transaction or a statement of this database. */
+export function batchLimits({ wait, hold }: DatabaseLimits): BatchLimits {
+  return { wait, longest: wait * 1.2 + hold };
 }
 
 /**
@@ -155,7 +163,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     };
   // One for all clients: each handle that had its own would share no statement.
-  const sharing: Sharing = { inTransaction: false, wait: limits.wait };
+  const sharing: Sharing = { inTransaction: false, limits: batchLimits(limits) };
   const open = (client?: string): Database => ({
     prisma,
     pool,

@@ -1,4 +1,5 @@
 import { Batcher } from '../../../src/platform/database/batcher.js';
+import { withDeadline } from '../../../src/platform/deadline.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const refusedData = Object.assign(new Error('invalid byte sequence'), { code: '22021' });
@@ -8,6 +9,7 @@ interface Opening {
   concurrency?: number;
   gather?: number;
   wait?: number;
+  longest?: number;
 }
 
 function open(run: (items: readonly number[]) => Promise<readonly number[]>, opening: Opening = {}) {
@@ -87,6 +89,12 @@ describe('Batcher', () => {
     expect(batches).toHaveLength(1);
   });
 
+  it('runs no item whose request has less time left than a batch may take', async () => {
+    const { batcher, batches } = open(double, { longest: 1_000 });
+    await expect(withDeadline(900, () => batcher.run(1))).rejects.toThrow('no statement began in time');
+    expect(batches).toEqual([]);
+  });
+
   it('never runs an item that has waited too long for the batches before it', async () => {
     const { batcher, batches, release } = openHeld({ wait: 1_000 });
     const first = batcher.run(1);
@@ -95,7 +103,7 @@ describe('Batcher', () => {
     const since = performance.now();
     await waitFor('the item to be late', () => performance.now() - since > 1_010);
     release();
-    await expect(late).rejects.toThrow('no statement began within 1000 ms');
+    await expect(late).rejects.toThrow('no statement began in time');
     expect([await first, await batcher.run(3)]).toEqual([2, 6]);
     expect(batches).toEqual([[1], [3]]);
   });
