@@ -14,6 +14,7 @@ import {
   type DeliveryProgress,
   type ReadDeliveriesActivities,
 } from '../workflows/deliver-event.input.js';
+import { receiverName } from '../workflows/receiver.js';
 
 /** A timer of Temporal may fire a little early on Postgres's clock, ms. */
 const EARLY = 100;
@@ -91,22 +92,23 @@ const isSuccess = (outcome: string | null) => outcome !== null && /^2\d\d$/.test
 
 /** A failed attempt is red in Temporal's UI, with its reason in one line. The workflow continues from the detail. */
 function attemptFailed(progress: DeliveryProgress): ApplicationFailure {
-  const { attemptCount, host, lastOutcome, status, nextAttemptAt } = progress;
+  const { attemptCount, lastOutcome, status, nextAttemptAt } = progress;
   const next = status === 'pending' ? `next attempt at ${nextAttemptAt}` : `the delivery is ${status}`;
   return ApplicationFailure.create({
     type: ATTEMPT_FAILED,
     category: 'BENIGN',
     nonRetryable: true,
-    message: `attempt ${attemptCount} to ${host}: ${lastOutcome}; ${next}`,
+    message: `attempt ${attemptCount} to ${receiverName(progress)}: ${lastOutcome}; ${next}`,
     details: [progress],
   });
 }
 
-function removed({ eventId, deliveryId, clientId, webhookId, host, ...rest }: DeliverRequest, log: Log) {
+function removed({ eventId, clientId, ...rest }: DeliverRequest, log: Log): DeliveryProgress {
+  const { deliveryId, webhookId } = rest;
   log.warn(
     { event_id: eventId, delivery_id: deliveryId, webhook_id: webhookId, client_id: clientId },
     'the delivery is gone: Postgres was restored to a point before its event, or retention removed it',
   );
   const state = { status: 'cancelled', reason: 'removed', lastOutcome: null, nextAttemptAt: null, wait: null } as const;
-  return { deliveryId, webhookId, host, attemptCount: rest.attemptCount, ...state };
+  return { ...rest, ...state };
 }

@@ -3,8 +3,8 @@ import type { CheckCase } from '../src/platform/vocabulary.js';
 
 export interface CheckReceiverInput {
   checkId: string;
-  /** Host and port of the receiver, for the summaries. */
-  host: string;
+  /** Its name (`receiverName`). */
+  receiver: string;
   /** The cases in their order: kept for as long as this workflow runs. */
   cases: readonly CheckCase[];
 }
@@ -26,12 +26,12 @@ const { sendCase, finishCheck } = proxyActivities<CheckActivities>({
 });
 
 /** Sends the requests of a check, one after the other. The report is in Postgres. @returns the names of failed cases */
-export async function checkReceiver({ checkId, host, cases }: CheckReceiverInput): Promise<CheckCase[]> {
+export async function checkReceiver({ checkId, receiver, cases }: CheckReceiverInput): Promise<CheckCase[]> {
   const failed: CheckCase[] = [];
   let passed = 0;
   let endpointActive = true;
   for (const name of cases) {
-    const result = await sendCase.executeWithOptions({ summary: `${name} → ${host}` }, [{ checkId, name }]);
+    const result = await sendCase.executeWithOptions({ summary: `${name} → ${receiver}` }, [{ checkId, name }]);
     if (result === 'passed') passed++;
     else if (result === 'failed') failed.push(name);
     else {

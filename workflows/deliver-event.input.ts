@@ -1,13 +1,11 @@
+import type { Receiver } from './receiver.js';
 import type { DeliveryStateValue } from './search-attributes.js';
 
 export const TASK_QUEUE = 'webhook-deliveries';
 
 /** A delivery as its row is. `lastOutcome` is the last attempt's outcome in short (`204`, `503`, `timeout`). */
-export interface DeliveryProgress {
+export interface DeliveryProgress extends Receiver {
   deliveryId: string;
-  webhookId: string;
-  /** Host and port of the receiver, for the summaries; its URL never enters a history. */
-  host: string;
   status: 'pending' | 'succeeded' | 'failed' | 'cancelled';
   reason: string | null;
   attemptCount: number;
@@ -35,8 +33,9 @@ export function stateOf(deliveries: readonly Pick<DeliveryProgress, 'status'>[])
 }
 
 /** The delivery whose attempt is due. It has only ids and names, so that the workflow's history holds no secret. */
-export interface DeliverRequest extends Pick<DeliveryProgress, 'deliveryId' | 'webhookId' | 'host'> {
+export interface DeliverRequest extends Receiver {
   eventId: string;
+  deliveryId: string;
   clientId: string;
   /** Attempts that the workflow knows of. */
   attemptCount: number;

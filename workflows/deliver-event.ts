@@ -22,6 +22,7 @@ import {
   stateOf,
 } from './deliver-event.input.js';
 import { detailsOf, failureOf } from './details.js';
+import { receiverName } from './receiver.js';
 import { DeliveryState } from './search-attributes.js';
 
 const { deliver } = proxyActivities<DeliverActivities>({
@@ -69,19 +70,20 @@ export async function deliverEvent(input: DeliverEventInput): Promise<DeliveryPr
     // The workflow may have started late: the first wait counts from the planned time too.
     let wait = Math.min(delivery.wait ?? 0, untilPlanned(delivery));
     while (delivery.status === 'pending') {
-      const { attemptCount, nextAttemptAt, host } = delivery;
+      const { attemptCount, nextAttemptAt } = delivery;
       if (wait > 0) {
         const hasChanged = () => delivery.status !== 'pending' || delivery.nextAttemptAt !== nextAttemptAt;
-        const summary = `attempt ${attemptCount + 1} to ${host} waits ${formatDuration(Math.ceil(wait / 1_000) * 1_000)}`;
+        const summary = `attempt ${attemptCount + 1} to ${receiverName(delivery)} waits ${formatDuration(Math.ceil(wait / 1_000) * 1_000)}`;
         if (await condition(hasChanged, wait, { summary })) {
           wait = delivery.wait ?? 0;
           continue;
         }
       }
       const { eventId, clientId } = input;
-      const { deliveryId, webhookId } = delivery;
-      const request = { eventId, deliveryId, clientId, webhookId, host, attemptCount: delivery.attemptCount };
-      const summary = `attempt ${delivery.attemptCount + 1} to ${host}`;
+      const { deliveryId, webhookId, host, description } = delivery;
+      const known = { attemptCount: delivery.attemptCount };
+      const request = { eventId, deliveryId, clientId, webhookId, host, description, ...known };
+      const summary = `attempt ${delivery.attemptCount + 1} to ${receiverName(delivery)}`;
       const { isQueued, ...row } = await deliver.executeWithOptions({ summary }, [request]).catch(progressOfFailed);
       Object.assign(delivery, row);
       if (isQueued) {

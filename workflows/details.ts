@@ -1,11 +1,12 @@
 import type { DeliveryProgress } from './deliver-event.input.js';
+import { receiverName } from './receiver.js';
 
 /** The workflow's current details in Temporal's UI: a Markdown table with a row for each delivery. */
 export function detailsOf(deliveries: readonly DeliveryProgress[]): string {
   if (deliveries.length === 0) return 'No endpoint was enabled when the event was made: nothing to deliver.';
   const rows = deliveries.map(
     (d) =>
-      `| ${d.host} | ${d.status}${d.reason ? ` (${d.reason})` : ''} | ${d.attemptCount} | ${d.lastOutcome ?? '–'} | ${d.nextAttemptAt === null ? '–' : toTheSecond(d.nextAttemptAt)} |`,
+      `| ${receiverName(d)} | ${d.status}${d.reason ? ` (${d.reason})` : ''} | ${d.attemptCount} | ${d.lastOutcome ?? '–'} | ${d.nextAttemptAt === null ? '–' : toTheSecond(d.nextAttemptAt)} |`,
   );
   return ['| receiver | delivery | attempts | last response | next attempt |', '|---|---|---|---|---|', ...rows].join(
     '\n',
@@ -18,7 +19,7 @@ export function failureOf(deliveries: readonly DeliveryProgress[]): string {
     .filter(({ status }) => status === 'failed')
     .map(
       (d) =>
-        `${d.host}: ${d.reason ?? 'failed'} after ${attempts(d.attemptCount)}, the last: ${d.lastOutcome ?? 'unknown'}`,
+        `${receiverName(d)}: ${d.reason ?? 'failed'} after ${attempts(d.attemptCount)}, the last: ${d.lastOutcome ?? 'unknown'}`,
     )
     .join('; ');
 }

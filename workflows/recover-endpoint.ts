@@ -1,9 +1,8 @@
 import { makeContinueAsNewFunc, proxyActivities, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { type Receiver, receiverName } from './receiver.js';
 
-export interface RecoverEndpointInput {
+export interface RecoverEndpointInput extends Receiver {
   clientId: string;
-  webhookId: string;
-  host: string;
   /** Events made in [since, until), ms since 1970. */
   since: number;
   until: number;
@@ -66,7 +65,7 @@ const BATCHES = 300;
  * @returns their number over all runs
  */
 export async function recoverEndpoint(input: RecoverEndpointInput): Promise<number> {
-  const { clientId, webhookId, since, until, host, includeMissing, batchesPerRun = BATCHES } = input;
+  const { clientId, webhookId, since, until, includeMissing, batchesPerRun = BATCHES } = input;
   const { workflowId, typedSearchAttributes } = workflowInfo();
   const total = input.count + input.missing + input.pending;
   const first = input.includePending ? 'pending' : 'ended';
@@ -78,7 +77,7 @@ export async function recoverEndpoint(input: RecoverEndpointInput): Promise<numb
     const request = { workflowId, clientId, webhookId, since, until, includeMissing, from: next };
     const batch = await recoverBatch(request);
     recovered += batch.recovered;
-    setCurrentDetails(`${recovered} of ${total} deliveries to ${host} start their ladder.`);
+    setCurrentDetails(`${recovered} of ${total} deliveries to ${receiverName(input)} start their ladder.`);
     if (batch.next === null) return recovered;
     next = batch.next;
     await sleep('1s', { summary: `${recovered} of ${total} recovered` });

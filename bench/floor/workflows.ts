@@ -74,6 +74,7 @@ function optionsOfDelivered() {
     deliveryId: newId(),
     webhookId: WEBHOOK,
     host: 'receiver.example',
+    description: null,
     status: 'succeeded' as const,
     reason: null,
     attemptCount: 1,

@@ -1,8 +1,9 @@
 import type { CheckReceiverInput } from '../../workflows/check-receiver.js';
+import { receiverName } from '../../workflows/receiver.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { admitWorkflow, enqueueWorkflow } from '../delivery/workflow-starts.js';
 import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
-import { hostOf } from '../endpoints/url.js';
+import { receiverOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction, readClock } from '../platform/database/database.js';
 import type { Prisma } from '../platform/database/generated/client.js';
@@ -46,7 +47,7 @@ export async function startCheck(
   await ofEndpoint.consume(tx, endpointId);
   await ofClient.consume(tx, clientId);
   const { id: checkId } = await takeId(tx);
-  const host = hostOf(endpoint.url);
+  const receiver = receiverName(receiverOf(endpoint));
   await tx.query(BEGIN, [checkId, clientId, endpointId]);
   await enqueueWorkflow(tx, {
     workflowId: checkWorkflowId(checkId),
@@ -54,8 +55,8 @@ export async function startCheck(
     taskQueue: SANDBOX_TASK_QUEUE,
     clientId,
     endpointId,
-    input: { checkId, host, cases: CHECK_CASE_NAMES } satisfies CheckReceiverInput,
-    summary: `check of the receiver → ${host}`,
+    input: { checkId, receiver, cases: CHECK_CASE_NAMES } satisfies CheckReceiverInput,
+    summary: `check of the receiver → ${receiver}`,
     renewedWithin: RENEWED_WITHIN,
   });
   const details = { client_id: clientId, check: checkId };

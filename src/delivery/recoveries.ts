@@ -1,8 +1,9 @@
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ladderToText } from '../../workflows/ladder.js';
+import { type Receiver, receiverName } from '../../workflows/receiver.js';
 import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
-import { getEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
-import { hostOf } from '../endpoints/url.js';
+import { getEndpoint, type PublicEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
+import { receiverOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction, readClock, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, NIL_ID, takeId } from '../platform/ids.js';
@@ -68,18 +69,17 @@ export async function recoverEndpoint(tx: Handle, { until, ...asked }: RecoveryR
   const size = await measure(tx, request);
   if (sizeOf(size) === 0) return { id: null, ...size };
   await lockInTransaction(tx, `recoveries of ${request.clientId}`);
-  const url = await admit(tx, request);
-  return { id: await begin(tx, request, size, hostOf(url)), ...size };
+  const endpoint = await admit(tx, request);
+  return { id: await begin(tx, request, size, receiverOf(endpoint)), ...size };
 }
 
-/** @returns the endpoint's URL */
-async function admit(tx: Handle, { clientId, endpointId }: RecoveryRequest): Promise<string> {
+async function admit(tx: Handle, { clientId, endpointId }: RecoveryRequest): Promise<PublicEndpoint> {
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseWhileCancelling(endpoint);
   refuseInactive(endpoint);
   await admitWorkflow(tx, { type: 'recoverEndpoint', clientId, endpointId }, LIMITS.recoveriesAtOnce, 'recovery');
   await limit.check(tx, endpointId);
-  return endpoint.url;
+  return endpoint;
 }
 
 function measure(tx: Handle, request: Recovery): Promise<RecoverySize> {
@@ -92,7 +92,7 @@ function measure(tx: Handle, request: Recovery): Promise<RecoverySize> {
 }
 
 /** @returns the id of the recovery */
-async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: string): Promise<string> {
+async function begin(tx: Handle, request: Recovery, size: RecoverySize, receiver: Receiver): Promise<string> {
   const { by, clientId, endpointId, since, until, includeMissing, includePending } = request;
   const { id: recoveryId } = await takeId(tx);
   const times = { since: new Date(since).toISOString(), until: new Date(until).toISOString() };
@@ -100,7 +100,7 @@ async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: st
   const { count, missing, pending } = size;
   await tx.query(BEGIN, [...ids, times.since, times.until, includeMissing, count, missing, includePending, pending]);
   await limit.consume(tx, endpointId);
-  const input = { clientId, webhookId: endpointId, host, since, until, includeMissing, includePending, ...size };
+  const input = { clientId, ...receiver, since, until, includeMissing, includePending, ...size };
   await enqueueWorkflow(tx, {
     workflowId: `${RECOVERY_WORKFLOW}${recoveryId}`,
     type: 'recoverEndpoint',
@@ -108,7 +108,7 @@ async function begin(tx: Handle, request: Recovery, size: RecoverySize, host: st
     clientId,
     endpointId,
     input: input satisfies RecoverEndpointInput,
-    summary: `recover ${sizeOf(size)} deliveries → ${host}`,
+    summary: `recover ${sizeOf(size)} deliveries → ${receiverName(receiver)}`,
     renewedWithin: RENEWED_WITHIN,
   });
   const included = { include_missing: includeMissing, include_pending: includePending };

@@ -9,8 +9,9 @@ import {
   stateOf,
   TASK_QUEUE,
 } from '../../workflows/deliver-event.input.js';
+import { receiverName } from '../../workflows/receiver.js';
 import { ClientId, DeliveryState, EventType, TransferId, WebhookIds } from '../../workflows/search-attributes.js';
-import { hostOf } from '../endpoints/url.js';
+import { receiverOf } from '../endpoints/url.js';
 import type { WorkflowMode } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
@@ -186,8 +187,7 @@ export async function readStarts<Event extends EventRow>(db: Handle, events: rea
 function toProgress(row: DeliveryRow): DeliveryProgress {
   return {
     deliveryId: row.deliveryId,
-    webhookId: row.webhookId,
-    host: hostOf(row.url),
+    ...receiverOf({ id: row.webhookId, url: row.url, description: row.description }),
     status: row.status,
     reason: row.reason,
     attemptCount: row.attemptCount,
@@ -199,7 +199,8 @@ function toProgress(row: DeliveryRow): DeliveryProgress {
 
 /** SQL: the columns of a `DeliveryRow`, and the tables that they come from. */
 const PROGRESS = `
-d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, e.max_concurrency as "maxConcurrency", d.status::text, d.reason,
+d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, e.description,
+e.max_concurrency as "maxConcurrency", d.status::text, d.reason,
 d.attempt_count as "attemptCount", coalesce(a.response_status::text, a.error) as "lastOutcome",
 to_char(d.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
 case when d.next_attempt_at is not null then
@@ -248,13 +249,14 @@ const FOUND_BY = 50;
 
 /** Id, summary and search attributes of the workflow, by which operators find it. */
 export function workflowOf({ event, input }: EventStart) {
-  const { length } = input.deliveries;
+  const [first, ...others] = input.deliveries;
+  const to = first && others.length === 0 ? receiverName(first) : `${input.deliveries.length} endpoints`;
   return {
     workflowId: event.eventId,
     taskQueue: TASK_QUEUE,
     args: [input],
     priority: { fairnessKey: input.clientId },
-    staticSummary: `${input.title} → ${length === 1 ? '1 endpoint' : `${length} endpoints`}`,
+    staticSummary: `${input.title} → ${to}`,
     typedSearchAttributes: [
       { key: ClientId, value: input.clientId },
       { key: TransferId, value: event.transferId },

@@ -1,3 +1,4 @@
+import type { Receiver } from '../../workflows/receiver.js';
 import { canonicalUrl, withoutBlanks } from '../platform/receiver-url.js';
 import type { ValidationError } from '../platform/refusal.js';
 
@@ -56,4 +57,34 @@ export function findUrlError(text: string, rules: EndpointUrlRules): ValidationE
 /** Host and port of a receiver's URL. Logs and workflow histories show no other part of the URL. */
 export function hostOf(url: string): string {
   return new URL(url).host;
+}
+
+/** What a workflow's history has of an endpoint. */
+export function receiverOf({
+  id,
+  url,
+  description,
+}: {
+  id: string;
+  url: string;
+  description: string | null;
+}): Receiver {
+  return { webhookId: id, host: hostOf(url), description: describedAs(description) };
+}
+
+/** Characters. */
+const LONGEST_NAME = 32;
+/** What may be a URL, a path of one, or a secret. */
+const NOT_A_NAME = /:\/\/|\.\S*\/|\S{30}/;
+
+/**
+ * A client's description as Temporal's UI may show it: one line, without what Markdown would make a link, an image,
+ * code, or the end of a table's cell.
+ * @returns null if it is no name
+ */
+function describedAs(description: string | null): string | null {
+  if (description === null || NOT_A_NAME.test(description)) return null;
+  const characters = [...description.replace(/[\p{C}\p{Z}|[\]<>`\\*~]+/gu, ' ').trim()];
+  if (characters.length === 0) return null;
+  return characters.length > LONGEST_NAME ? `${characters.slice(0, LONGEST_NAME).join('')}…` : characters.join('');
 }

@@ -50,7 +50,12 @@ describe('the activity deliver, where an attempt is due', () => {
     const event = await failedOnce(-1_000);
     const sender = fakeSender();
     expect(await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }))).toEqual({
-      ...{ deliveryId: idOf(event), webhookId: event.deliveries[0]!.endpointId, host: 'hooks.example.com' },
+      ...{
+        deliveryId: idOf(event),
+        webhookId: event.deliveries[0]!.endpointId,
+        host: 'hooks.example.com',
+        description: null,
+      },
       ...{ status: 'succeeded', reason: null, attemptCount: 2, lastOutcome: '204', nextAttemptAt: null, wait: null },
     });
     expect(sender.sent).toMatchObject([{ body: event.body, clientId: event.clientId }]);
@@ -70,9 +75,9 @@ describe('the activity deliver, where an attempt is due', () => {
     const failure = await failureOf(activities.open(timedOut).deliver(deliverRequest(event, { attemptCount: 1 })));
     const { nextAttemptAt } = await read(event);
     expect(failure).toMatchObject({ type: 'AttemptFailed', nonRetryable: true, category: 'BENIGN' });
-    expect(failure.message).toBe(
-      `attempt 2 to hooks.example.com: timeout; next attempt at ${nextAttemptAt!.toISOString()}`,
-    );
+    const receiver = `hooks.example.com …${event.deliveries[0]!.endpointId.slice(-8)}`;
+    const next = `next attempt at ${nextAttemptAt!.toISOString()}`;
+    expect(failure.message).toBe(`attempt 2 to ${receiver}: timeout; ${next}`);
     const [detail] = failure.details as [DeliveryProgress];
     expect(detail).toMatchObject({ status: 'pending', attemptCount: 2, lastOutcome: 'timeout' });
     expect(detail.wait! > MINUTE - 5_000 && detail.wait! <= MINUTE).toBe(true);
@@ -81,7 +86,7 @@ describe('the activity deliver, where an attempt is due', () => {
   it('says in that line that the ladder is exhausted', async () => {
     const event = await commitEvent(db, { retryDelays: [] });
     const failure = await failureOf(activities.open(fakeSender(down)).deliver(deliverRequest(event)));
-    expect(failure.message).toBe('attempt 1 to hooks.example.com: 503; the delivery is failed');
+    expect(failure.message).toMatch(/^attempt 1 to hooks\.example\.com …[0-9a-f]{8}: 503; the delivery is failed$/);
     expect(failure.details).toMatchObject([{ status: 'failed', reason: 'exhausted', wait: null }]);
   });
 

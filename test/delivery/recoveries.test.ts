@@ -30,7 +30,7 @@ describe('a recovery', () => {
     const start = await db.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
     expect(start).toMatchObject({
       ...{ workflowId: expect.stringMatching(/^recover-/), type: 'recoverEndpoint', clientId },
-      ...{ summary: 'recover 1 deliveries → hooks.example.com', startedAt: null },
+      ...{ summary: `recover 1 deliveries → hooks.example.com …${endpointId.slice(-8)}`, startedAt: null },
       input: { clientId, webhookId: endpointId, ...range, count: 1, includeMissing: false, missing: 0, pending: 0 },
     });
     await expect(recoverNow(db, clientId, endpointId, range)).rejects.toMatchObject({ code: 'recover_in_progress' });

@@ -20,7 +20,7 @@ const rowOf = async ({ eventId }: CommittedEvent) => {
 const startOf = async (event: CommittedEvent) => (await readStarts(db, [await rowOf(event)]))[0]!;
 
 describe('what the workflow of an event starts with', () => {
-  it('is the row of every delivery, as ids and host, and nothing else', async () => {
+  it('is the row of every delivery, as ids, host and description, and nothing else', async () => {
     const event = await commitEvent(db, {
       endpoints: 3,
       retryDelays: [60_000],
@@ -32,7 +32,7 @@ describe('what the workflow of an event starts with', () => {
     await makeOne(db, ids[1]!, outcome());
     const { input } = await startOf(event);
     const nextAttemptAt = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    const each = { host: 'hooks.example.com:8443', reason: null };
+    const each = { host: 'hooks.example.com:8443', description: null, reason: null };
     const asleep = { status: 'pending', attemptCount: 1, lastOutcome: '503', nextAttemptAt, wait: expect.any(Number) };
     const delivered = { status: 'succeeded', attemptCount: 1, lastOutcome: '204', nextAttemptAt: null, wait: null };
     const queued = { status: 'pending', attemptCount: 0, lastOutcome: null, nextAttemptAt, wait: 0 };
@@ -76,6 +76,24 @@ describe('what the workflow of an event starts with', () => {
       WebhookIds: start.input.deliveries.map(({ webhookId }) => webhookId),
       DeliveryState: 'retrying',
     });
+  });
+
+  it('names the one endpoint by its description, and never by its URL', async () => {
+    const event = await commitEvent(db, { url: 'https://hooks.example.com/T0/token' });
+    const { endpointId: id } = event.deliveries[0]!;
+    const summaryOf = async (description: string) => {
+      await db.prisma.endpoint.update({ where: { id }, data: { description } });
+      return workflowOf(await startOf(event)).staticSummary.split(' → ')[1];
+    };
+    const at = `hooks.example.com`;
+    const end = `…${id.slice(-8)}`;
+    expect(await summaryOf('Orders, EU')).toBe(`Orders, EU (${at}) ${end}`);
+    expect(await summaryOf('https://hooks.example.com/T0/token')).toBe(`${at} ${end}`);
+    expect(await summaryOf('as hooks.example.com/T0')).toBe(`${at} ${end}`);
+    expect(await summaryOf(`key ${'0'.repeat(32)}`)).toBe(`${at} ${end}`);
+    expect(await summaryOf('a | b\n[x](y) ![z]')).toBe(`a b x (y) ! z (${at}) ${end}`);
+    expect(await summaryOf('\u202e \n')).toBe(`${at} ${end}`);
+    expect(await summaryOf('ä '.repeat(100))).toBe(`${'ä '.repeat(16)}… (${at}) ${end}`);
   });
 
   it('is nothing for a delivery that is gone', async () => {

@@ -9,7 +9,7 @@ import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** A check without cases and without a row in Postgres. */
-const SHORTEST_CHECK = { checkId: newId(), host: 'receiver.test', cases: [] };
+const SHORTEST_CHECK = { checkId: newId(), receiver: 'receiver.test', cases: [] };
 
 /** The worker's read of waiting work, if it was the last statement of a connection. */
 const LOOKS = `

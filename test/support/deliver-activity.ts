@@ -31,5 +31,14 @@ export function createTestActivities(db: TestDatabase) {
 export function deliverRequest(event: CommittedEvent, fields: Partial<DeliverRequest> = {}): DeliverRequest {
   const { eventId, clientId, deliveries } = event;
   const { deliveryId, endpointId: webhookId, url } = deliveries[0]!;
-  return { eventId, deliveryId, clientId, webhookId, host: new URL(url).host, attemptCount: 0, ...fields };
+  return {
+    eventId,
+    deliveryId,
+    clientId,
+    webhookId,
+    host: new URL(url).host,
+    description: null,
+    attemptCount: 0,
+    ...fields,
+  };
 }

@@ -5,6 +5,9 @@ const STATUSES = ['CREATED', 'PROCESSING', 'SENT', 'COMPLETED', 'CANCELLED', 'FA
 const REASONS = ['endpoint_disabled', 'endpoint_deleted', 'endpoint_gone', 'exhausted'];
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const HOST = '[a-z0-9.-]+(:\\d+)?';
+const DESCRIPTION = '[^\\s/|<>`[\\]][^/|<>`[\\]]{0,32}';
+/** Histories of 1.0.0 have the host alone. */
+const RECEIVER = `(${DESCRIPTION} \\()?${HOST}\\)?( …[0-9a-f]{8})?`;
 const OUTCOME = oneOf('\\d{3}', ...ATTEMPT_ERRORS);
 const TIMES = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d{1,9})?Z';
 const TIME = oneOf(TIMES);
@@ -15,12 +18,12 @@ const FLAG = oneOf('true', 'false');
 
 /** The titles that people read in Temporal's UI. */
 const SUMMARY = oneOf(
-  `transfer\\.status_changed (${STATUS}) → \\d+ endpoints?`,
-  `attempt \\d+ to ${HOST}( waits \\d+(ms|s|m|h|d))?`,
-  `recover \\d+ deliveries → ${HOST}`,
+  `transfer\\.status_changed (${STATUS}) → (\\d+ endpoints?|${RECEIVER})`,
+  `attempt \\d+ to ${RECEIVER}( waits \\d+(ms|s|m|h|d))?`,
+  `recover \\d+ deliveries → ${RECEIVER}`,
   '\\d+ of \\d+ recovered',
-  `check of the receiver → ${HOST}`,
-  `(${CASE}) → ${HOST}`,
+  `check of the receiver → ${RECEIVER}`,
+  `(${CASE}) → ${RECEIVER}`,
   `SANDBOX-[A-Z_-]+: (${STATUS})( → (${STATUS}))*`,
   `(${STATUS}) → (${STATUS})`,
   `(${STATUS}) after \\d+(ms|s|m|h|d)`,
@@ -42,6 +45,8 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(['endpointActive', 'includeMissing', 'includePending', 'deprecated'].map((key) => [key, FLAG])),
   title: oneOf(`transfer\\.status_changed (${STATUS})`),
   host: oneOf(HOST),
+  description: oneOf(DESCRIPTION),
+  receiver: oneOf(RECEIVER),
   status: oneOf('pending', 'succeeded', 'failed', 'cancelled', ...STATUSES),
   statuses: oneOf(...STATUSES),
   reason: oneOf(...REASONS),
@@ -58,9 +63,9 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   summary: SUMMARY,
   result: oneOf('\\d+', ...CHECK_RESULTS, ...CHECK_CASE_NAMES, ...STATUSES),
   failure: oneOf(
-    `${HOST}: (${REASONS.join('|')}) after \\d+ attempts, the last: (\\d{3}|${ATTEMPT_ERRORS.join('|')})`,
+    `${RECEIVER}: (${REASONS.join('|')}) after \\d+ attempts, the last: (\\d{3}|${ATTEMPT_ERRORS.join('|')})`,
     'no slot is free for this receiver or this client, or another process makes the attempt; it is queued',
-    `attempt \\d+ to ${HOST}: (\\d{3}|${ATTEMPT_ERRORS.join('|')}); (next attempt at ${TIMES}|the delivery is (failed|cancelled|succeeded))`,
+    `attempt \\d+ to ${RECEIVER}: (\\d{3}|${ATTEMPT_ERRORS.join('|')}); (next attempt at ${TIMES}|the delivery is (failed|cancelled|succeeded))`,
   ),
   failureType: oneOf('LadderExhausted', 'AttemptFailed', 'NoSlot'),
   ClientId: ID,

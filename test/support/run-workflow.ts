@@ -25,6 +25,7 @@ export function delivery(fields: Partial<DeliveryProgress> = {}): DeliveryProgre
     deliveryId: newId(),
     webhookId: newId(),
     host: 'hooks.example.com',
+    description: null,
     status: 'pending',
     reason: null,
     attemptCount: 0,
@@ -83,9 +84,9 @@ export async function startDeliverEvents(env: TestWorkflowEnvironment) {
       const { outcomeOf, requests } = courseOf(request.eventId);
       requests.push(request);
       const outcome = await outcomeOf(request);
-      const { deliveryId, webhookId, host, attemptCount } = request;
+      const { deliveryId, webhookId, host, description, attemptCount } = request;
       const at = outcome.wait === null ? null : new Date((await env.currentTimeMs()) + outcome.wait).toISOString();
-      const progress = { deliveryId, webhookId, host, nextAttemptAt: at, ...outcome };
+      const progress = { deliveryId, webhookId, host, description, nextAttemptAt: at, ...outcome };
       if (outcome.lastOutcome?.startsWith('2') || outcome.attemptCount <= attemptCount) return progress;
       const message = `attempt ${outcome.attemptCount} to ${host}: ${outcome.lastOutcome}`;
       throw ApplicationFailure.create({ type: ATTEMPT_FAILED, nonRetryable: true, message, details: [progress] });

@@ -4,8 +4,9 @@ import { detailsOf, failureOf } from '../../workflows/details.js';
 
 const delivery = (differs: Partial<DeliveryProgress>): DeliveryProgress => ({
   deliveryId: 'd',
-  webhookId: 'w',
+  webhookId: '01a22412-20e7-721c-88c2-c32954ffaf06',
   host: 'hooks.example.com',
+  description: null,
   status: 'succeeded',
   reason: null,
   attemptCount: 1,
@@ -24,7 +25,7 @@ describe("the details in Temporal's UI", () => {
       nextAttemptAt: '2026-11-21T13:15:47.121Z',
     });
     const cancelled = delivery({
-      host: 'b.example.com',
+      description: 'Ledger',
       status: 'cancelled',
       reason: 'endpoint_deleted',
       lastOutcome: null,
@@ -34,9 +35,9 @@ describe("the details in Temporal's UI", () => {
         .split('\n')
         .slice(2),
     ).toEqual([
-      '| hooks.example.com | succeeded | 1 | 204 | – |',
-      '| hooks.example.com | pending | 2 | 500 | 2026-11-21 13:15:47 UTC |',
-      '| b.example.com | cancelled (endpoint_deleted) | 1 | – | – |',
+      '| hooks.example.com …54ffaf06 | succeeded | 1 | 204 | – |',
+      '| hooks.example.com …54ffaf06 | pending | 2 | 500 | 2026-11-21 13:15:47 UTC |',
+      '| Ledger (hooks.example.com) …54ffaf06 | cancelled (endpoint_deleted) | 1 | – | – |',
     ]);
   });
 
@@ -50,7 +51,7 @@ describe("the details in Temporal's UI", () => {
     });
     const gone = delivery({ host: 'b.example.com', status: 'failed', reason: 'endpoint_gone', lastOutcome: '410' });
     expect(failureOf([exhausted, delivery({}), gone])).toBe(
-      'a.example.com: exhausted after 7 attempts, the last: timeout; b.example.com: endpoint_gone after 1 attempt, the last: 410',
+      'a.example.com …54ffaf06: exhausted after 7 attempts, the last: timeout; b.example.com …54ffaf06: endpoint_gone after 1 attempt, the last: 410',
     );
   });
 });

@@ -35,9 +35,9 @@ const made: string[] = [];
 let down = true;
 /** Deliveries whose planned time has come. */
 const due = new Set<string>();
-const progressOf = ({ deliveryId, webhookId, host }: Pick<DeliverRequest, 'deliveryId' | 'webhookId' | 'host'>) => {
+const progressOf = ({ deliveryId, webhookId }: Pick<DeliverRequest, 'deliveryId' | 'webhookId'>) => {
   const attemptCount = attempts(deliveryId);
-  const ids = { deliveryId, webhookId, host, reason: null, attemptCount };
+  const ids = { deliveryId, webhookId, host: 'hooks.example.com', description: null, reason: null, attemptCount };
   if (!down) return { ...ids, status: 'succeeded', lastOutcome: '204', nextAttemptAt: null, wait: null } as const;
   const wait = due.has(deliveryId) || attemptCount < 2 ? 0 : HOUR;
   const nextAttemptAt = new Date(Date.now() + wait).toISOString();
@@ -53,7 +53,7 @@ const activities = {
   },
   /** All ids of an event are the same. */
   readDeliveries: async (id: string): Promise<DeliveryProgress[]> => [
-    { ...progressOf({ deliveryId: id, webhookId: id, host: 'hooks.example.com' }), ...(down ? {} : PENDING) },
+    { ...progressOf({ deliveryId: id, webhookId: id }), ...(down ? {} : PENDING) },
   ],
 };
 /** A sleeping delivery that is due. */
@@ -69,7 +69,7 @@ async function onBuild(code: string, during: () => Promise<void>): Promise<void>
 /** Starts an event whose delivery has failed twice and sleeps for an hour. All its ids are the same. */
 async function fallAsleep(): Promise<string> {
   const id = newId();
-  const delivery = progressOf({ deliveryId: id, webhookId: id, host: 'hooks.example.com' });
+  const delivery = progressOf({ deliveryId: id, webhookId: id });
   const input: DeliverEventInput = {
     ...{ eventId: id, clientId: id, title: 'transfer.status_changed SENT', deliveries: [delivery] },
   };

@@ -225,7 +225,7 @@ describe('a check', () => {
     const host = new URL(receivers.at(-1)?.url ?? '').host;
     expect([typedSearchAttributes.getAll().map(({ value }) => value), await staticSummary()]).toEqual([
       expect.arrayContaining([client.id, [webhookId]]),
-      `check of the receiver → ${host}`,
+      `check of the receiver → ${host} …${webhookId.slice(-8)}`,
     ]);
     const metadata = await handle.query('__temporal_workflow_metadata');
     expect(JSON.stringify(metadata)).toContain('8 of 9 cases passed. Failed: stale_timestamp.');

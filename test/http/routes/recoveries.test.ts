@@ -250,7 +250,9 @@ it('run until they have ended: a terminated workflow starts again, and blocks an
   outbox.start();
   try {
     await waitFor('the start', async () => (await startOf(webhookId))?.startedAt);
-    expect(await (await handle.describe()).staticSummary()).toBe('recover 1 deliveries → example.com');
+    expect(await (await handle.describe()).staticSummary()).toBe(
+      `recover 1 deliveries → Orders (example.com) …${webhookId.slice(-8)}`,
+    );
     await handle.terminate('by an operator');
     expect(said(await recover(client, webhookId))).toEqual([409, 'recover_in_progress']);
     await api.database.query('update workflow_starts set start_after = now() where endpoint_id = $1::uuid', [
