@@ -3,6 +3,7 @@ import { caseRequest } from '../../clients/typescript/src/check/requests.js';
 import type { CaseResult } from '../../workflows/check-receiver.js';
 import { deliveryHeaders, standardHeaders } from '../delivery/sender/headers.js';
 import type { Sender } from '../delivery/sender/send.js';
+import { openHeaders } from '../endpoints/headers.js';
 import type { Database } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
 import { failpoint } from '../platform/failpoints.js';
@@ -27,21 +28,26 @@ export async function runCase(
   const [check] = await database.query<RunningCheck>(READ, [checkId, name]);
   if (!check) return 'ended';
   if (check.passed !== null) return check.passed ? 'passed' : 'failed';
-  const { secretEnvelope, endpointId, clientId, url, signsStandard, validBody, validPassed } = check;
+  const { secretEnvelope, headersEnvelope, endpointId, clientId, url, signsStandard, validBody, validPassed } = check;
   if (secretEnvelope === null) return 'endpoint_not_active';
   const secret = masterKeys.open(secretEnvelope, endpointId);
   const { body, signature, signed } = caseRequest(name, { secret: secret.reveal(), validBody });
   const standard = signsStandard && signed ? standardOf(signed) : undefined;
-  const outcome = await sender.send({ url, clientId, body, signature, standard });
+  const own = openHeaders(masterKeys, endpointId, headersEnvelope);
+  const outcome = await sender.send({ url, clientId, body, signature, standard, headers: own });
   failpoint('after-case-sent');
   const passed = hasPassed(name, outcome);
   const { responseStatus, error } = outcome;
   const response = [responseStatus, error, passed, hintFor(name, outcome, validPassed)];
   const position = CHECK_CASE_NAMES.indexOf(name) + 1;
-  const headers = JSON.stringify(deliveryHeaders(signature, standard));
+  const masked = own.map(({ name }) => ({ name, value: MASK }));
+  const headers = JSON.stringify(deliveryHeaders(signature, standard, masked));
   await database.query(RECORD, [checkId, position, name, ...response, headers, body]);
   return passed ? 'passed' : 'failed';
 }
+
+/** The report shows it in place of the value of an owner's header. */
+const MASK = new Secret('***');
 
 /** Both signatures are right or wrong together. */
 function standardOf({ secret, t, body }: { secret: string | Uint8Array; t: string; body: string }) {
@@ -55,6 +61,7 @@ interface RunningCheck {
   url: string;
   /** Null: the endpoint is disabled or deleted. */
   secretEnvelope: string | null;
+  headersEnvelope: string | null;
   signsStandard: boolean;
   /** The recorded result of this case. */
   passed: boolean | null;
@@ -65,7 +72,7 @@ interface RunningCheck {
 const READ = `
 select c.client_id as "clientId", c.endpoint_id as "endpointId", e.url,
        case when e.enabled and e.deleted_at is null then e.secret_envelope end as "secretEnvelope",
-       'standard' = any(e.signatures) as "signsStandard",
+       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
        own.passed, valid.request_body as "validBody", valid.passed as "validPassed"
   from receiver_checks c
   join webhook_endpoints e on e.id = c.endpoint_id

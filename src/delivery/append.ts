@@ -26,7 +26,10 @@ export interface AppendedEvent {
 }
 
 /** What attempts need of their endpoint. */
-export type Receiver = Pick<LeasedAttempt, 'endpointId' | 'url' | 'secretEnvelope' | 'signsStandard'>;
+export type Receiver = Pick<
+  LeasedAttempt,
+  'endpointId' | 'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard'
+>;
 
 /**
  * The door for every event: CTEs that insert events in the producer's own statement, each with a delivery and a queued
@@ -39,7 +42,7 @@ export type Receiver = Pick<LeasedAttempt, 'endpointId' | 'url' | 'secretEnvelop
  */
 export function appendEvents(source: string, [type, ladder, token, except]: AppendPlaceholders): string {
   return `receivers as materialized (
-  select e.id, e.client_id, e.max_concurrency, e.url, e.secret_envelope,
+  select e.id, e.client_id, e.max_concurrency, e.url, e.secret_envelope, e.headers_envelope,
          'standard' = any(e.signatures) as signs_standard,
          ${token}::uuid is not null and e.id <> all(${except}::uuid[]) as is_leased
     from webhook_endpoints e
@@ -74,7 +77,8 @@ export function appendEvents(source: string, [type, ladder, token, except]: Appe
    group by e.id, e.body
 ), leased_of as (
   select coalesce(json_agg(json_build_object(
-           'endpointId', id, 'url', url, 'secretEnvelope', secret_envelope, 'signsStandard', signs_standard)), '[]') as receivers
+           'endpointId', id, 'url', url, 'secretEnvelope', secret_envelope,
+           'headersEnvelope', headers_envelope, 'signsStandard', signs_standard)), '[]') as receivers
     from receivers where is_leased
 )`;
 }

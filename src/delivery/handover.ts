@@ -12,6 +12,8 @@ export interface LeasedAttempt {
   trigger: Trigger;
   url: string;
   secretEnvelope: string;
+  /** The headers of its endpoint's owner; null: none. */
+  headersEnvelope: string | null;
   /** Whether it is signed in the form of Standard Webhooks too. */
   signsStandard: boolean;
   /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY. */

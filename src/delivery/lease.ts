@@ -99,7 +99,7 @@ const LEASE_FREE = `leased as (
 )
 select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
        q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
-       'standard' = any(e.signatures) as "signsStandard",
+       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
        e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
        e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
   from leased q

@@ -1,6 +1,7 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { LRUCache } from 'lru-cache';
 import { disableEndpoint } from '../endpoints/disable.js';
+import { openHeaders } from '../endpoints/headers.js';
 import { isFailing } from '../endpoints/health.js';
 import type { EndpointHours } from '../endpoints/hours.js';
 import { recordAudit } from '../platform/audit.js';
@@ -51,12 +52,14 @@ export async function makeAttempt(
 ): Promise<AttemptResult> {
   const { masterKeys, sender } = dependencies;
   const secret = masterKeys.open(attempt.secretEnvelope, attempt.endpointId);
+  const headers = openHeaders(masterKeys, attempt.endpointId, attempt.headersEnvelope);
   failpoint('before-post');
   const outcome = await observeAttempt(dependencies, attempt, () =>
     sender.send({
       url: attempt.url,
       body: attempt.body,
       secret,
+      headers,
       standardId: attempt.signsStandard ? attempt.eventId : undefined,
       clientId: attempt.clientId,
     }),

@@ -54,7 +54,7 @@ export async function dropStale(db: Handle, token: string, deliveryIds: readonly
 }
 
 /** What may have changed while an attempt waited. */
-export type Target = Pick<LeasedAttempt, 'url' | 'secretEnvelope' | 'signsStandard'>;
+export type Target = Pick<LeasedAttempt, 'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard'>;
 
 /** Reads the targets of leased attempts. Undefined: the attempt may not be made any more, or its lease has ended. */
 export async function readTargets(
@@ -137,7 +137,8 @@ delete from queue q using asked a
    and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
 const TARGETS = `
-select q.delivery_id as id, e.url, e.secret_envelope as "secretEnvelope", 'standard' = any(e.signatures) as "signsStandard"
+select q.delivery_id as id, e.url, e.secret_envelope as "secretEnvelope",
+       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard"
   from unnest((select $2::uuid[]), $3::timestamptz[]) asked(id, until)
   join queue q on q.delivery_id = asked.id
   join deliveries d on d.id = q.delivery_id

@@ -8,6 +8,15 @@ import { Refusal } from '../platform/refusal.js';
 import type { Secret } from '../platform/secret.js';
 import { cancelPending, disableEndpoint } from './disable.js';
 import { keepDisabledPeriods } from './disabled-periods.js';
+import {
+  type EndpointHeader,
+  headerColumns,
+  isSame,
+  openHeaders,
+  refuseReservedHeaders,
+  type WantedHeader,
+  withStoredValues,
+} from './headers.js';
 import { type EndpointUrlRules, findUrlError, hostOf } from './url.js';
 
 /** An environment's rules for endpoints. */
@@ -16,17 +25,18 @@ export interface EndpointRules extends EndpointUrlRules {
   maxEndpoints: number;
 }
 
-/** An endpoint without its secret. No function here returns the secret. */
-export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope'>;
+/** An endpoint without its secrets. No function here returns one. */
+export type PublicEndpoint = Omit<Endpoint, 'secretEnvelope' | 'headersEnvelope'>;
 
 /** Other forms in which an attempt is signed. */
 export type Signatures = 'standard'[];
 
-const WITHOUT_SECRET = { secretEnvelope: true } as const;
+const WITHOUT_SECRET = { secretEnvelope: true, headersEnvelope: true } as const;
 
 interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' | 'maxConcurrency' | 'enabled'> {
   /** Beside `Service-Signature`. */
   signatures?: Signatures;
+  headers?: readonly EndpointHeader[];
   by: By;
   /** The HMAC key is the bytes of the secret. */
   secret: Secret;
@@ -34,16 +44,17 @@ interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' 
 
 /**
  * Registers an endpoint; the same URL may be registered again (spec §5, Secret rotation).
- * @throws Refusal invalid_request | url_not_canonical | blocked_address | endpoint_limit_reached
+ * @throws Refusal invalid_request | url_not_canonical | blocked_address | header_not_allowed | endpoint_limit_reached
  */
 export async function registerEndpoint(
   db: Handle,
   rules: EndpointRules,
   masterKeys: MasterKeys,
-  { by, secret, ...fields }: NewEndpoint,
+  { by, secret, headers = [], ...fields }: NewEndpoint,
 ): Promise<PublicEndpoint> {
   const { clientId, url, enabled } = fields;
   refuseBadUrl(url, rules);
+  refuseReservedHeaders(headers);
   return atomically(db, async (tx) => {
     // A client's registrations run one at a time, so that two concurrent ones cannot exceed the limit.
     await lockInTransaction(tx, `endpoints of ${clientId}`);
@@ -54,6 +65,7 @@ export async function registerEndpoint(
         ...fields,
         id,
         secretEnvelope: masterKeys.seal(secret, id),
+        ...headerColumns(masterKeys, id, headers),
         disabledReason: enabled ? null : 'owner',
         enabledAt: now,
         createdAt: now,
@@ -132,20 +144,27 @@ interface EndpointUpdate {
   /** Null: the limit of the deployment. */
   maxConcurrency?: number | null | undefined;
   signatures?: Signatures | undefined;
+  headers?: readonly WantedHeader[] | undefined;
   enabled?: boolean | undefined;
 }
 
 /**
  * Changes an endpoint. Disabling cancels pending deliveries; enabling restarts the count towards `failing`.
- * @throws Refusal invalid_request | url_not_canonical | blocked_address | not_found | disabled_by_operator |
- * cancellation_in_progress
+ * @throws Refusal invalid_request | url_not_canonical | blocked_address | header_not_allowed | not_found |
+ * disabled_by_operator | cancellation_in_progress
  */
-export function updateEndpoint(db: Handle, rules: EndpointRules, update: EndpointUpdate): Promise<PublicEndpoint> {
-  const { by, clientId, id, url, description, maxConcurrency, signatures, enabled } = update;
+export function updateEndpoint(
+  db: Handle,
+  rules: EndpointRules,
+  masterKeys: MasterKeys,
+  update: EndpointUpdate,
+): Promise<PublicEndpoint> {
+  const { by, clientId, id, url, description, maxConcurrency, signatures, headers, enabled } = update;
   return atomically(db, async (tx) => {
     const before = await lockEndpoint(tx, clientId, id);
     // A URL that was registered under older rules does not keep its owner from changing the rest.
     if (url !== undefined && url !== before.url) refuseBadUrl(url, rules);
+    const newHeaders = headers && (await changedHeaders(tx, masterKeys, id, headers));
     const after = await tx.prisma.endpoint.update({
       where: { id },
       data: {
@@ -153,17 +172,31 @@ export function updateEndpoint(db: Handle, rules: EndpointRules, update: Endpoin
         ...(description !== undefined && { description }),
         ...(maxConcurrency !== undefined && { maxConcurrency }),
         ...(signatures !== undefined && { signatures }),
+        ...newHeaders,
         updatedAt: new Date(await readClock(tx)),
       },
       omit: WITHOUT_SECRET,
     });
-    const changed = UPDATABLE.filter(([column]) => !isDeepStrictEqual(before[column], after[column])).map(
+    const changed: string[] = UPDATABLE.filter(([column]) => !isDeepStrictEqual(before[column], after[column])).map(
       ([, field]) => field,
     );
+    if (newHeaders) changed.push('headers');
     const details = { client_id: clientId, changed, host: hostOf(after.url) };
     if (changed.length > 0) await recordAudit(tx, { ...by, action: 'endpoints.update', target: id, details });
     return enabled === undefined ? after : setEnabled(tx, by, 'owner', after, enabled);
   });
+}
+
+/** The columns of other headers; undefined: they are the same. The endpoint is locked. */
+async function changedHeaders(tx: Handle, masterKeys: MasterKeys, id: string, wanted: readonly WantedHeader[]) {
+  refuseReservedHeaders(wanted);
+  const { headersEnvelope } = await tx.prisma.endpoint.findUniqueOrThrow({
+    where: { id },
+    select: { headersEnvelope: true },
+  });
+  const stored = openHeaders(masterKeys, id, headersEnvelope);
+  const headers = withStoredValues(wanted, stored);
+  return isSame(headers, stored) ? undefined : headerColumns(masterKeys, id, headers);
 }
 
 /**
@@ -224,7 +257,7 @@ export async function refuseIfChanged(tx: Handle, clientId: string, id: string, 
   );
 }
 
-/** Deletes an endpoint, erases its secret and cancels its pending deliveries. @throws Refusal not_found */
+/** Deletes an endpoint, erases its secrets and cancels its pending deliveries. @throws Refusal not_found */
 export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {
     await lockEndpoint(tx, clientId, id);
@@ -235,8 +268,10 @@ export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string)
   });
 }
 
-const DELETE =
-  'update webhook_endpoints set deleted_at = clock_timestamp(), updated_at = clock_timestamp(), secret_envelope = null where id = $1::uuid';
+const DELETE = `
+update webhook_endpoints
+   set deleted_at = clock_timestamp(), updated_at = clock_timestamp(), secret_envelope = null, headers_envelope = null
+ where id = $1::uuid`;
 
 /** Enables or disables an endpoint as the operator. @throws Refusal not_found | cancellation_in_progress */
 export function setEndpointEnabledByOperator(db: Handle, actor: Actor, id: string, enabled: boolean) {

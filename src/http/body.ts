@@ -96,7 +96,7 @@ function withoutRounding(_name: string, value: unknown, context?: { source?: str
 /** Members and array items that a body may have in total; the largest valid request has 28 members. */
 export const MAX_MEMBERS = 100;
 
-/** Levels of objects and arrays in a body; the deepest valid request has 2. */
+/** Levels of objects and arrays in a body; the deepest valid request has 3. */
 export const MAX_DEPTH = 16;
 
 /** The limit that a text exceeds, and where. */

@@ -56,6 +56,8 @@ const MEANINGS = {
     url_not_canonical:
       'A client would rewrite this URL. `detail` ends with the form to register, which is sent unchanged.',
     blocked_address: 'The service does not deliver to this address; use a public one.',
+    header_not_allowed:
+      'The service sets this header itself, the name is reserved, or it occurs twice; `errors` says which.',
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
     endpoint_limit_reached:

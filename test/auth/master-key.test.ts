@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { findMasterKeyFault, rotateMasterKey } from '../../src/auth/master-key.js';
 import { rotateSigningKey } from '../../src/auth/signing-keys.js';
+import { headerColumns, openHeaders } from '../../src/endpoints/headers.js';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
@@ -38,16 +39,19 @@ it('seals everything with the new key, and changes nothing that clients see of t
   const ids: string[] = [];
   for (let i = 0; i < 450; i++) ids.push(await register(before, `secret number ${i}`));
   const untouched = await register(during);
+  const headers = [{ name: 'X-Api-Key', value: new Secret('gateway-key') }];
+  await database.prisma.endpoint.update({ where: { id: ids[0]! }, data: headerColumns(before, ids[0]!, headers) });
   const envelope = before.seal(new Secret('a secret of its notifications'), clientId);
   await database.prisma.client.update({ where: { id: clientId }, data: { notifySecretEnvelope: envelope } });
   const { updatedAt } = await read(ids[0]!);
   expect(await rotateMasterKey(database, OPERATOR, during)).toEqual({
-    ...{ endpoints: 450, clients: 1, signingKeys: 2, unreadable: [] },
+    ...{ endpoints: 451, clients: 1, signingKeys: 2, unreadable: [] },
   });
   for (const [i, id] of ids.entries()) {
     const { secretEnvelope } = await read(id);
     expect(after.open(secretEnvelope!, id).reveal()).toBe(`secret number ${i}`);
   }
+  expect(openHeaders(after, ids[0]!, (await read(ids[0]!)).headersEnvelope)).toEqual(headers);
   const { notifySecretEnvelope } = await database.prisma.client.findUniqueOrThrow({ where: { id: clientId } });
   expect(after.open(notifySecretEnvelope!, clientId).reveal()).toBe('a secret of its notifications');
   expect((await read(ids[0]!)).updatedAt).toEqual(updatedAt);

@@ -11,7 +11,14 @@ import { changeStatus } from '../../src/transfers/change-status.js';
 import { makeOne } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
-import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, refusedBy } from '../support/factories.js';
+import {
+  BY_OPERATOR as by,
+  makeClient,
+  makeEndpoint,
+  makeTransfer,
+  masterKeys,
+  refusedBy,
+} from '../support/factories.js';
 import { outboxOf } from '../support/outbox.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
@@ -121,7 +128,14 @@ describe('the deliveries of missing events', () => {
     for (let i = 0; i < 60; i++) await makeEvent(db, clientId, Date.now() - HOUR + (i % 20));
     const transfers = await Promise.all(Array.from({ length: 60 }, () => makeTransfer(db, clientId)));
     const update = (enabled: boolean) =>
-      updateEndpoint(db, rules, { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled });
+      updateEndpoint(db, rules, masterKeys, {
+        by,
+        clientId,
+        id: endpoint.id,
+        url: endpoint.url,
+        description: null,
+        enabled,
+      });
     let changing = true;
     const recovering = async (limit: number) => {
       let after: string | null = null;
@@ -170,7 +184,7 @@ describe('an event that is being committed while the endpoint is enabled', () =>
     });
     await appended;
     const update = { by, clientId, id: endpoint.id, url: endpoint.url, description: null, enabled: true };
-    await updateEndpoint(db, rules, update);
+    await updateEndpoint(db, rules, masterKeys, update);
     expect((await deliver(scope)).recovered).toBe(0);
 
     let waited = false;

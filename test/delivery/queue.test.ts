@@ -64,6 +64,7 @@ describe('a lease of the endpoints that a scan finds', () => {
       ...{
         url: 'https://hooks.example.com/in',
         secretEnvelope: expect.any(String),
+        headersEnvelope: null,
         signsStandard: false,
         maxConcurrency: 3,
         traceparent: null,
@@ -358,15 +359,17 @@ describe('readTargets', () => {
     const [leased] = await lease();
     await db.query(change, []);
     const { url, secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
-    const target = isDue ? { url, secretEnvelope, signsStandard: false } : undefined;
+    const target = isDue ? { url, secretEnvelope, headersEnvelope: null, signsStandard: false } : undefined;
     expect(await readTargets(db, TOKEN, [{ ...leased!, deliveryId: newId() }, leased!])).toEqual([undefined, target]);
   });
 
-  it('reads the signatures of the endpoint as they are now', async () => {
+  it('reads the signatures and headers of the endpoint as they are now', async () => {
     const { deliveryId } = await freeAttempt();
     const [leased] = await leaseById(db, TOKEN, [deliveryId]);
-    await db.query(`update webhook_endpoints set signatures = '{standard}'`, []);
-    expect(await readTargets(db, TOKEN, [leased!])).toEqual([expect.objectContaining({ signsStandard: true })]);
+    await db.query(`update webhook_endpoints set signatures = '{standard}', headers_envelope = 'v1:x'`, []);
+    expect(await readTargets(db, TOKEN, [leased!])).toEqual([
+      expect.objectContaining({ signsStandard: true, headersEnvelope: 'v1:x' }),
+    ]);
   });
 });
 

@@ -16,7 +16,15 @@ import { record } from '../support/attempt.js';
 import { countDeliveries, makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../support/factories.js';
+import {
+  BY_OPERATOR,
+  makeClient,
+  makeEndpoint,
+  masterKeys,
+  OPERATOR,
+  outcome,
+  refusedBy,
+} from '../support/factories.js';
 import { ENDED } from '../support/made-attempt.js';
 import { outboxOf } from '../support/outbox.js';
 
@@ -36,7 +44,7 @@ async function endpointWith(pending: number): Promise<Endpoint> {
 const disable = ({ id }: Endpoint, reason: 'owner' | 'gone' = 'owner') =>
   db.transaction((tx) => disableEndpoint(tx, id, reason));
 const setEnabled = ({ id, clientId, url }: Endpoint, enabled: boolean) =>
-  updateEndpoint(db, rules, { by: BY_OPERATOR, id, clientId, url, description: null, enabled });
+  updateEndpoint(db, rules, masterKeys, { by: BY_OPERATOR, id, clientId, url, description: null, enabled });
 const read = ({ id }: Endpoint) => db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
 const queueOf = ({ id }: Endpoint) => db.prisma.queuedAttempt.findMany({ where: { endpointId: id } });
 const OPTIONS = { token: newId(), workflows: 'every-event' } as const;

@@ -16,7 +16,14 @@ import { lease } from '../support/attempt.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
+import {
+  BY_OPERATOR as by,
+  makeClient,
+  makeEndpoint,
+  makeTransfer,
+  masterKeys,
+  OPERATOR,
+} from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -55,9 +62,9 @@ describe('a pending delivery', () => {
   it('is cancelled when the client disables its endpoint; deliveries to other endpoints are not', async () => {
     const { endpoint, other } = await withPending();
     const update = { by, clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
-    await updateEndpoint(db, rules, { ...update, enabled: undefined });
+    await updateEndpoint(db, rules, masterKeys, { ...update, enabled: undefined });
     expect(await deliveriesOf(endpoint.id)).toEqual(pending);
-    await updateEndpoint(db, rules, { ...update, enabled: false });
+    await updateEndpoint(db, rules, masterKeys, { ...update, enabled: false });
     expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_disabled'));
     expect(await deliveriesOf(other.id)).toEqual(pending);
   });
@@ -96,9 +103,9 @@ describe('the operator', () => {
   it('disables an endpoint that the client has disabled, so that the client cannot enable it', async () => {
     const { endpoint } = await withPending();
     const update = { by, clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
-    await updateEndpoint(db, rules, { ...update, enabled: false });
+    await updateEndpoint(db, rules, masterKeys, { ...update, enabled: false });
     await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false);
-    await expect(updateEndpoint(db, rules, { ...update, enabled: true })).rejects.toMatchObject({
+    await expect(updateEndpoint(db, rules, masterKeys, { ...update, enabled: true })).rejects.toMatchObject({
       code: 'disabled_by_operator',
     });
   });
@@ -151,7 +158,7 @@ describe('the periods in which an endpoint was disabled', () => {
   it('are unchanged by an update that changes neither state nor reason', async () => {
     const { id, clientId, url } = await endpoint(false);
     await db.transaction((tx) => disableEndpoint(tx, id, 'gone'));
-    await updateEndpoint(db, rules, { by, clientId, id, url, description: 'new', enabled: false });
+    await updateEndpoint(db, rules, masterKeys, { by, clientId, id, url, description: 'new', enabled: false });
     expect(await periodsOf(id)).toEqual([['owner', false]]);
   });
 
@@ -173,7 +180,7 @@ describe('the periods in which an endpoint was disabled', () => {
   it('do not overlap, and end in the last state, if changes race', async () => {
     const { id, clientId, url } = await endpoint();
     const update = (enabled: boolean) =>
-      updateEndpoint(db, rules, { by, clientId, id, url, description: null, enabled });
+      updateEndpoint(db, rules, masterKeys, { by, clientId, id, url, description: null, enabled });
     await Promise.all(Array.from({ length: 24 }, (_, i) => update(i % 2 === 0)));
     await update(false);
     const periods = await db.prisma.disabledPeriod.findMany({

@@ -129,15 +129,21 @@ test('a change of status arrives byte for byte as in the contract, and Temporal 
   for (const secret of [SECRET, '/hooks/', 'tenant', v0, event.created_at]) expect(history).not.toContain(secret);
 });
 
-test('first attempts, retries and checks of an endpoint carry the signature of Standard Webhooks too', async () => {
+test('first attempts, retries and checks of an endpoint carry its headers and the signature of Standard Webhooks', async () => {
   const before = receiver.requests.length;
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-  const { webhookId, eventId, deliveryId } = await makeEvent({ signatures: ['standard'], secret });
+  const { webhookId, eventId, deliveryId } = await makeEvent({
+    ...{ signatures: ['standard'], secret },
+    headers: [{ name: 'X-Api-Key', value: 'the gateway key' }],
+  });
   await untilStatus(deliveryId, 'succeeded');
   await must(retry(deliveryId));
   await waitFor('the retry', () => receiver.requests.length === before + 2);
   await must(client('POST', `/webhook-endpoints/${webhookId}/checks`));
   await waitFor('the check', () => receiver.requests.length === before + 11);
+  expect(
+    receiver.requests.slice(before).filter((raw) => raw.includes('\r\nX-Api-Key: the gateway key\r\n')),
+  ).toHaveLength(11);
   const verdicts = receiver.requests.slice(before).map((raw) => {
     const { head, body } = splitRequest(raw);
     const headers = Object.fromEntries(

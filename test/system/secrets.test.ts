@@ -20,6 +20,7 @@ const ENDPOINT_SECRETS = {
   'the secret of a failing endpoint': 'failing+s3cr3t/of=an-endpoint',
   'the secret of a gone endpoint': 'gone.s3cr3t.of.an.endpoint',
   'the secret of a deleted endpoint': 'deleted~s3cr3t~of~an~endpoint',
+  'the value of a header': 'gateway "k3y" of an endpoint',
   'a secret that was refused': 'refused-s3cr3t-é-of-an-endpoint',
 };
 
@@ -107,7 +108,11 @@ async function cli(args: string[], env: Record<string, string> = {}, run = runCo
 async function register(token: string, path: string, secret: string): Promise<string> {
   const { text } = await call('POST', '/webhook-endpoints', {
     token,
-    json: { url: receiver.url + path, secret },
+    json: {
+      url: receiver.url + path,
+      secret,
+      headers: [{ name: 'X-Api-Key', value: ENDPOINT_SECRETS['the value of a header'] }],
+    },
     headers: { 'Idempotency-Key': path },
   });
   return JSON.parse(text).webhookId;
@@ -158,6 +163,10 @@ async function sendInvalidRequests(
     await call('POST', '/webhook-endpoints', { token, json: { url, secret: [secret], description: { secret } } }),
     await call('POST', '/webhook-endpoints', { token, raw: `{"url":"${url}","secret":"${secret}"` }),
     await call('PUT', `/webhook-endpoints/${first.webhookId}`, { token, json: { url, secret } }),
+    await call('PATCH', `/webhook-endpoints/${first.webhookId}`, {
+      token,
+      json: { headers: [{ name: 'x', value: secret }] },
+    }),
     await call('GET', `/transfers?access_token=${token}`, {}),
     await call('GET', `/transfers?secret=${encodeURIComponent(secret)}`, { token }),
     await call('GET', '/transfers', { token: `${token}x` }),

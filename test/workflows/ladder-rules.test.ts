@@ -3,7 +3,7 @@ import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { updateEndpoint } from '../../src/endpoints/endpoints.js';
 import { getDeliveryWithAttempts } from '../../src/reports/read-deliveries.js';
 import type { CommittedEvent } from '../support/committed-event.js';
-import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
+import { BY_OPERATOR as by, masterKeys, outcome, refusedBy } from '../support/factories.js';
 import { startLadder, type TestLadder } from '../support/ladder.js';
 import { pick, seededRandom } from '../support/random.js';
 import { LADDER } from '../support/run-workflow.js';
@@ -184,7 +184,14 @@ describe('an endpoint with no success for 5 days', () => {
     const { id, url } = await ladder.endpointOf(first);
     const rules = { httpsOnly: true, blocksLiteral: () => false, maxEndpoints: 20 };
     await ladder.follow();
-    await updateEndpoint(ladder.db, rules, { by, clientId: first.clientId, id, url, description: null, enabled: true });
+    await updateEndpoint(ladder.db, rules, masterKeys, {
+      by,
+      clientId: first.clientId,
+      id,
+      url,
+      description: null,
+      enabled: true,
+    });
     const again = [await ladder.fallAsleep(first.clientId), await ladder.fallAsleep(first.clientId)];
     await ladder.env.sleep(4 * DAY);
     for (const event of again) await ladder.untilEnded(event);

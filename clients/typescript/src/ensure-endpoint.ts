@@ -84,13 +84,17 @@ export async function ensureEndpoint(
   async function change(found: WebhookEndpoint, previous: WebhookEndpoint[]): Promise<EnsuredEndpoint> {
     const { url, secret, ...fields } = fresh;
     const differing = Object.entries(fields).filter(
-      ([name, value]) => value !== undefined && !isSame(found[name as keyof WebhookEndpoint], value),
+      ([name, value]) => value !== undefined && !isSame(found[name as keyof WebhookEndpoint], shownOf(name, value)),
     );
     if (differing.length === 0) return { endpoint: found, outcome: 'unchanged', previous };
     const patch = Object.fromEntries(differing) as WebhookEndpointPatch;
     return { endpoint: await endpoints.patch(found.webhookId, patch), outcome: 'changed', previous };
   }
 }
+
+/** Values of headers are not shown, so only their names are compared. */
+const shownOf = (field: string, wanted: unknown) =>
+  field === 'headers' ? (wanted as { name: string }[]).map(({ name }) => ({ name })) : wanted;
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 

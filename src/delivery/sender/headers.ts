@@ -17,9 +17,23 @@ const FIXED_HEADERS = Object.fromEntries(DELIVERY_HEADERS);
  * All headers of a delivery.
  * @param signature null: the header is missing
  * @param standard of `standardHeaders`
+ * @param own of the endpoint's owner, none of which has a name of the others
  */
-export function deliveryHeaders(signature: string | null, standard?: Record<string, string>): Record<string, string> {
-  return { ...FIXED_HEADERS, ...(signature !== null && { [SIGNATURE_HEADER]: signature }), ...standard };
+export function deliveryHeaders(
+  signature: string | null,
+  standard?: Record<string, string>,
+  own: readonly OwnHeader[] = [],
+): Record<string, string> {
+  const signed = { ...FIXED_HEADERS, ...(signature !== null && { [SIGNATURE_HEADER]: signature }), ...standard };
+  return own.length === 0
+    ? signed
+    : { ...signed, ...Object.fromEntries(own.map(({ name, value }) => [name, value.reveal()])) };
+}
+
+/** A header that the endpoint's owner adds. */
+export interface OwnHeader {
+  name: string;
+  value: Secret;
 }
 
 export interface Signable {
@@ -59,6 +73,18 @@ function standardKey(secret: string | Uint8Array): string | Uint8Array {
   const encoded = secret.slice(STANDARD_PREFIX.length);
   const key = Buffer.from(encoded, 'base64');
   return key.length >= 24 && key.length <= 64 && key.toString('base64') === encoded ? key : secret;
+}
+
+/** A shorter value could be any word of a response. */
+const ECHOED_LENGTH = 8;
+
+/** A receiver's text without the values of the owner's headers, which an echo would put into the record. */
+export function withoutEchoes(text: string, own: readonly OwnHeader[]): string {
+  return own.reduce((shown, { value }) => {
+    const echoed = value.reveal();
+    if (echoed.length < ECHOED_LENGTH) return shown;
+    return shown.replaceAll(echoed, '***').replaceAll(JSON.stringify(echoed).slice(1, -1), '***');
+  }, text);
 }
 
 /** The headers of a receiver's response that the record keeps (contract, Events and deliveries). */

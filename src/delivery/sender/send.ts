@@ -7,7 +7,15 @@ import type { AttemptError } from '../../platform/vocabulary.js';
 import type { AddressGuard } from './address-guard.js';
 import { detailOf, isOwnFault, NotSent, reasonOfExchange } from './attempt-error.js';
 import { createConnector } from './connector.js';
-import { deliveryHeaders, type KeptHeaders, keepHeaders, signatureHeader, standardHeaders } from './headers.js';
+import {
+  deliveryHeaders,
+  type KeptHeaders,
+  keepHeaders,
+  type OwnHeader,
+  signatureHeader,
+  standardHeaders,
+  withoutEchoes,
+} from './headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
 import { MAX_BODY_BYTES, MAX_HEAD_BYTES, NOTE_STATUS, type Note } from './response-meter.js';
 import { type Described, KEPT_BYTES, type ResponseText, responseText } from './response-text.js';
@@ -19,6 +27,8 @@ export type Outgoing = Signing & {
   body: string;
   /** The client that owns the receiver. Connections are its own, and so is the number of name look-ups at once. */
   clientId: string;
+  /** What the endpoint's owner adds. */
+  headers?: readonly OwnHeader[];
 };
 
 /**
@@ -135,7 +145,7 @@ export function createSender({
         const handler = new Exchange(responseMs, bodyMs, resolve, reject);
         agentOf(clientId).dispatch({ ...request, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, handler);
       });
-      return { t, startedAt, ...response };
+      return { t, startedAt, ...(outgoing.headers ? withoutValues(response, outgoing.headers) : response) };
     },
     /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
     async close(): Promise<void> {
@@ -147,12 +157,24 @@ export function createSender({
   };
 }
 
-function signedHeaders(signing: Signing, t: string, body: Uint8Array): Record<string, string> {
-  if (!('secret' in signing)) return deliveryHeaders(signing.signature, signing.standard);
-  const { secret, standardId } = signing;
+function signedHeaders(outgoing: Outgoing, t: string, body: Uint8Array): Record<string, string> {
+  const { headers } = outgoing;
+  if (!('secret' in outgoing)) return deliveryHeaders(outgoing.signature, outgoing.standard, headers);
+  const { secret, standardId } = outgoing;
   const signable = { secret, t, body };
   const standard = standardId === undefined ? undefined : standardHeaders(standardId, signable);
-  return deliveryHeaders(signatureHeader(signable), standard);
+  return deliveryHeaders(signatureHeader(signable), standard, headers);
+}
+
+function withoutValues(response: Response, own: readonly OwnHeader[]): Response {
+  const { responseHeaders, responseBody } = response;
+  const shown = (text: string) => withoutEchoes(text, own);
+  const headers = responseHeaders && Object.entries(responseHeaders).map(([name, value]) => [name, shown(value)]);
+  return {
+    ...response,
+    responseHeaders: headers && Object.fromEntries(headers),
+    responseBody: responseBody && shown(responseBody),
+  };
 }
 
 /** A receiver's response, or the error that replaced it. */

@@ -44,16 +44,17 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
   };
   const route = routesOf('Webhook endpoints', 'webhooks');
   const change = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
-    const { url, description, max_concurrency: maxConcurrency, signatures, enabled } = body;
+    const { url, description, max_concurrency: maxConcurrency, signatures, headers, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
-    const update = { ...whose, url, description, maxConcurrency, signatures, enabled };
-    return presentEndpoint(await updateEndpoint(db, rules, update));
+    const update = { ...whose, url, description, maxConcurrency, signatures, headers, enabled };
+    return presentEndpoint(await updateEndpoint(db, rules, masterKeys, update));
   };
   const changing = {
     isAudited: true,
     refusals: [
       'url_not_canonical',
       'blocked_address',
+      'header_not_allowed',
       'secret_immutable',
       'disabled_by_operator',
       'cancellation_in_progress',
@@ -70,7 +71,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
       body: newEndpoint,
       status: 201,
       returns: endpointView,
-      refusals: ['url_not_canonical', 'blocked_address', 'endpoint_limit_reached'],
+      refusals: ['url_not_canonical', 'blocked_address', 'header_not_allowed', 'endpoint_limit_reached'],
       async handle({ caller, body, db }) {
         const { secret, max_concurrency: maxConcurrency, ...wanted } = body;
         const endpoint = await registerEndpoint(db, rules, masterKeys, {
@@ -111,7 +112,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     route('PUT', '/webhook-endpoints/{webhookId}', {
       operationId: 'updateWebhookEndpoint',
       summary: 'Replace an endpoint',
-      description: `An omitted \`description\` or \`max_concurrency\` becomes null, omitted \`signatures\` become none, an omitted \`enabled\` does not change. ${DISABLING}`,
+      description: `An omitted \`description\` or \`max_concurrency\` becomes null, omitted \`signatures\` or \`headers\` become none, an omitted \`enabled\` does not change. ${DISABLING}`,
       ...changing,
       body: endpointUpdate,
       returns: endpointView,
@@ -119,7 +120,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     route('PATCH', '/webhook-endpoints/{webhookId}', {
       operationId: 'patchWebhookEndpoint',
       summary: 'Change fields of an endpoint',
-      description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\` or \`max_concurrency\`. ${DISABLING}`,
+      description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\`, \`max_concurrency\`, \`signatures\` or \`headers\`. A header without a value keeps the stored one. ${DISABLING}`,
       ...changing,
       body: endpointPatch,
       returns: endpointView,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PublicEndpoint, Signatures } from '../../endpoints/endpoints.js';
 import { COUNTED_PENDING, type EndpointHealth } from '../../endpoints/health.js';
+import { Secret } from '../../platform/secret.js';
 import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
 import { count, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
@@ -56,12 +57,60 @@ const signatures = z
     examples: [[]],
   });
 
+const headerName = z
+  .string()
+  .refine((value) => value.length >= 1, validationError('too_short', 'must have at least 1 character'))
+  .refine((value) => value.length <= 64, validationError('too_long', 'may have at most 64 characters'))
+  .refine(
+    (value) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]*$/.test(value),
+    validationError('invalid_header_name', "must be a token: letters, digits and !#$%&'*+-.^_`|~"),
+  )
+  .meta({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", minLength: 1, maxLength: 64, examples: ['X-Api-Key'] });
+
+const headerValue = z
+  .string()
+  .refine((value) => value.length >= 1, validationError('too_short', 'must have at least 1 character'))
+  .refine((value) => value.length <= 1_024, validationError('too_long', 'may have at most 1024 characters'))
+  .refine(
+    (value) => /^(?! )[ -~]*(?<! )$/.test(value),
+    validationError('invalid_header_value', 'must be visible ASCII and spaces, without a space at an end'),
+  )
+  .meta({
+    description: 'Encrypted, and never returned.',
+    pattern: '^[!-~]([ -~]*[!-~])?$',
+    minLength: 1,
+    maxLength: 1_024,
+    writeOnly: true,
+    examples: ['k-5up3r-s3cr3t'],
+  })
+  .transform((value) => new Secret(value));
+
+const MAX_HEADERS = 5;
+
+const headersOf = <Header extends z.ZodType>(header: Header) =>
+  z.array(header).max(MAX_HEADERS, `may have at most ${MAX_HEADERS} items`);
+
+const newHeaders = headersOf(requestBody('WebhookEndpointHeaderCreate', { name: headerName, value: headerValue })).meta(
+  {
+    description:
+      'Headers that each attempt and check carries, such as the API key that a gateway asks for. Rejected (`header_not_allowed`): names of the connection, of the delivery, of signatures and traces, and one name twice.',
+  },
+);
+
+const changedHeaders = headersOf(
+  requestBody('WebhookEndpointHeaderUpdate', {
+    name: headerName,
+    value: headerValue.optional().meta({ description: 'If omitted, the stored value stays.' }),
+  }),
+).meta({ description: 'Replace the headers.' });
+
 export const newEndpoint = requestBody('WebhookEndpointCreate', {
   url,
   secret,
   description: description.default(null),
   max_concurrency: maxConcurrency.default(null),
   signatures: signatures.default([]),
+  headers: newHeaders.default([]),
   enabled: z.boolean().default(true),
 });
 
@@ -92,15 +141,24 @@ export const endpointUpdate = requestBody('WebhookEndpointUpdate', {
   description: description.default(null),
   max_concurrency: maxConcurrency.default(null),
   signatures: signatures.default([]),
+  headers: changedHeaders.default([]),
   enabled: z.boolean().optional().meta({ description: 'Unchanged if omitted.' }),
   ...unchangeable,
 });
+
+/** A list of a merge patch: null clears it. */
+const cleared = <Item extends z.ZodType>(list: z.ZodArray<Item>) =>
+  list
+    .nullable()
+    .transform((given) => given ?? [])
+    .optional();
 
 export const endpointPatch = requestBody('WebhookEndpointPatch', {
   url: url.optional(),
   description: description.optional(),
   max_concurrency: maxConcurrency.optional(),
-  signatures: signatures.optional(),
+  signatures: cleared(signatures),
+  headers: cleared(changedHeaders),
   enabled: z.boolean().optional(),
   ...unchangeable,
 });
@@ -112,6 +170,9 @@ export const endpointView = view('WebhookEndpoint', {
   description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
   max_concurrency: maxConcurrency,
   signatures,
+  headers: headersOf(view('WebhookEndpointHeader', { name: z.string().meta({ examples: ['X-Api-Key'] }) })).meta({
+    description: 'The headers that its owner adds to each request; their values are never returned.',
+  }),
   enabled: z.boolean(),
   disabled_reason: z.nullable(z.enum(DISABLED_REASONS)).meta({
     description:
@@ -167,5 +228,6 @@ export function presentEndpoint(endpoint: PublicEndpoint) {
     ...endpoint,
     webhookId: endpoint.id,
     signatures: endpoint.signatures as Signatures,
+    headers: endpoint.headerNames.map((name) => ({ name })),
   });
 }

@@ -40,6 +40,8 @@ test('what differs is changed, what is omitted stays', async () => {
   expect([await again({}), await again({ max_concurrency: 7 }), await again({})]).toEqual([
     ...['unchanged', 'changed', 'unchanged'],
   ]);
+  const headers = [{ name: 'X-Api-Key', value: 'a key of the gateway' }];
+  expect([await again({ headers }), await again({ headers })]).toEqual(['changed', 'unchanged']);
   expect(await again({ description: 'the shop' })).toBe('changed');
   expect(await listed()).toEqual([{ webhookId, description: 'the shop', max_concurrency: 7 }]);
 });

@@ -124,7 +124,7 @@ class World {
     const row: Row = {
       ...{ deliveryId, eventId: deliveryId, clientId, endpointId, line: 'fresh', number: 1, trigger: 'manual' },
       ...{ url: `http://${endpointId}/${deliveryId}`, secretEnvelope: '', maxConcurrency: null, body: '' },
-      ...{ signsStandard: false, traceparent: null, leasedUntil: '', token: null },
+      ...{ headersEnvelope: null, signsStandard: false, traceparent: null, leasedUntil: '', token: null },
     };
     this.rows.set(deliveryId, row);
     return row;

@@ -1,4 +1,5 @@
 import { verify } from '../../../clients/typescript/src/verify.js';
+import { Secret } from '../../../src/platform/secret.js';
 import type { Answering } from '../../support/raw-receiver.js';
 import { answered, body, closeAll, OK, outgoing, receiver, secret, sender, turn } from '../../support/sender.js';
 
@@ -29,6 +30,21 @@ test('the request on the wire is exactly the request of the contract', async () 
     outcome.startedAt,
   );
   expect(outcome.t).toBe(outcome.startedAt.toISOString());
+});
+
+test("the owner's headers are sent as given, and an echo of their values is not recorded", async () => {
+  const { url, requests } = await receiver((socket) => {
+    const head = 'HTTP/1.1 403 X\r\nX-Request-Id: of gateway "key"\r\nConnection: close\r\n\r\n';
+    socket.end(`${head}${JSON.stringify({ refused: 'gateway "key"', plan: 'a' })} gateway "key"`);
+  });
+  const headers = [
+    { name: 'X-Api-KEY', value: new Secret('gateway "key"') },
+    { name: '__proto__', value: new Secret('a') },
+  ];
+  const outcome = await sender().send({ ...outgoing(url), headers });
+  expect(requests[0]).toContain('\r\nX-Api-KEY: gateway "key"\r\n__proto__: a\r\n');
+  expect(outcome.responseHeaders).toMatchObject({ 'x-request-id': 'of ***' });
+  expect(outcome.responseBody).toBe('{"refused":"***","plan":"a"} ***');
 });
 
 test.each([

@@ -41,6 +41,7 @@ describe('POST /webhook-endpoints', () => {
       description: 'Orders',
       max_concurrency: null,
       signatures: [],
+      headers: [],
       enabled: true,
       disabled_reason: null,
       created_at: expect.stringMatching(TIME),
@@ -105,7 +106,7 @@ describe('POST /webhook-endpoints', () => {
     const { webhookId, url, signatures } = await register({ signatures: ['standard'] });
     expect(signatures).toEqual(['standard']);
     expect((await patch(webhookId, { description: 'x' })).body.signatures).toEqual(['standard']);
-    expect((await patch(webhookId, { signatures: [] })).body.signatures).toEqual([]);
+    expect((await patch(webhookId, { signatures: null })).body.signatures).toEqual([]);
     expect((await put(webhookId, { url, signatures: ['standard'] })).body.signatures).toEqual(['standard']);
     expect((await put(webhookId, { url })).body.signatures).toEqual([]);
   });

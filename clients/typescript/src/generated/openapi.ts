@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 20f8e5a3061c49d7cfa262143ad8ee20107e5fd0950e7ae7a7b54c8d9b80632f
+// Document: 201125a843c05a54491065a910f8cb1ac3a08ca802ed7478b59db58bd612e3cd
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -370,7 +370,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "header_not_allowed" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -507,7 +507,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "header_not_allowed" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -825,6 +825,8 @@ export interface components {
       max_concurrency: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). */
       signatures: "standard"[];
+      /** The headers that its owner adds to each request; their values are never returned. */
+      headers: components["schemas"]["WebhookEndpointHeader"][];
       enabled: boolean;
       /** What disabled the endpoint: your own update (`owner`), the operator (`operator`), a 410 response of the receiver (`gone`), or days without a successful delivery (`failing`). Null if enabled. */
       disabled_reason: ("owner" | "operator" | "gone" | "failing") | null;
@@ -846,8 +848,23 @@ export interface components {
       max_concurrency?: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). Default: `[]`. */
       signatures?: "standard"[];
+      /** Headers that each attempt and check carries, such as the API key that a gateway asks for. Rejected (`header_not_allowed`): names of the connection, of the delivery, of signatures and traces, and one name twice. */
+      headers?: components["schemas"]["WebhookEndpointHeaderCreate"][];
       /** Default: `true`. */
       enabled?: boolean;
+    };
+    WebhookEndpointHeader: {
+      name: string;
+    };
+    WebhookEndpointHeaderCreate: {
+      name: string;
+      /** Encrypted, and never returned. */
+      value: string;
+    };
+    WebhookEndpointHeaderUpdate: {
+      name: string;
+      /** If omitted, the stored value stays. */
+      value?: string;
     };
     WebhookEndpointHealth: {
       /** Format: uuid */
@@ -899,7 +916,9 @@ export interface components {
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). */
-      signatures?: "standard"[];
+      signatures?: "standard"[] | null;
+      /** Replace the headers. */
+      headers?: components["schemas"]["WebhookEndpointHeaderUpdate"][] | null;
       enabled?: boolean;
       /** Ignored. */
       webhookId?: unknown;
@@ -921,6 +940,8 @@ export interface components {
       max_concurrency?: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). Default: `[]`. */
       signatures?: "standard"[];
+      /** Replace the headers. */
+      headers?: components["schemas"]["WebhookEndpointHeaderUpdate"][];
       /** Unchanged if omitted. */
       enabled?: boolean;
       /** Ignored. */

@@ -34,7 +34,8 @@ export class WebhookEndpoints {
   /**
    * Registers an endpoint unless its URL is registered, and changes what differs: for every start of your program, also
    * of several instances at once. It never makes a second endpoint by accident, which would double every event. The
-   * secret cannot be compared: give it a name (`secretRef`). Scopes: `webhooks:read` and `webhooks:write`.
+   * secret cannot be compared: give it a name (`secretRef`). Of `headers`, only the names are compared. Scopes:
+   * `webhooks:read` and `webhooks:write`.
    */
   ensure(endpoint: WantedEndpoint): Promise<EnsuredEndpoint> {
     return ensureEndpoint(this, endpoint);
@@ -51,9 +52,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, omitted `signatures` become none,
-   * an omitted `enabled` stays.
-   * Scope: `webhooks:write`.
+   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, omitted `signatures` or `headers`
+   * become none, an omitted `enabled` stays. A header without a value keeps the stored one. Scope: `webhooks:write`.
    */
   update(webhookId: string, update: WebhookEndpointUpdate, options?: CallOptions): Promise<WebhookEndpoint> {
     return this.#call('updateWebhookEndpoint', { path: { webhookId }, body: update }, options);

@@ -10,6 +10,7 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
     description: 'Orders, live',
     max_concurrency: null,
     signatures: [],
+    headers: [],
     enabled: true,
     disabled_reason: null,
     created_at: '2026-11-20T06:00:00.000Z',
