@@ -110,6 +110,12 @@ export async function showOrdinaryClient(db: Handle, clientId: string): Promise<
   return client;
 }
 
+/** Locks the row of an ordinary client, and reads it. @throws Refusal not_found */
+export async function lockOrdinaryClient(tx: Handle, clientId: string): Promise<ClientWithSecrets> {
+  await lockClient(tx, clientId);
+  return showOrdinaryClient(tx, clientId);
+}
+
 /** @throws Refusal not_found */
 export async function showClient(db: Handle, clientId: string): Promise<ClientWithSecrets> {
   if (!isId(clientId)) throw noClient();
@@ -253,12 +259,14 @@ export async function revokeSecret(db: Handle, actor: Actor, clientId: string, s
 async function endSecret(tx: Handle, clientId: string, secretId: string): Promise<boolean> {
   const where = { id: secretId, clientId };
   const known = isId(clientId) && isId(secretId) && (await tx.prisma.clientSecret.findFirst({ where }));
-  if (!known) throw new Refusal('not_found', 'The client has no such secret.');
+  if (!known) throw noSecret();
   return (await tx.query(END_SECRET, [secretId])).length > 0;
 }
 
 const END_SECRET = `
 update client_secrets set revoked_at = clock_timestamp() where id = $1::uuid and revoked_at is null returning id::text`;
+
+export const noSecret = () => new Refusal('not_found', 'The client has no such secret.');
 
 function noClient(): Refusal {
   return new Refusal('not_found', 'There is no such client.');

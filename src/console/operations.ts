@@ -1,5 +1,6 @@
 import { bySession, type ConsoleSession } from '../auth/console-sessions.js';
 import { readParams } from '../http/dispatch.js';
+import { matches } from '../http/etag.js';
 import type { HttpResponse } from '../http/response.js';
 import type { Route } from '../http/route.js';
 import { recordAudit } from '../platform/audit.js';
@@ -13,6 +14,8 @@ interface OperationRequest {
   body?: unknown;
   /** Of a read: the operation has limits of its own, and waits for its turn without a transaction. */
   limitsItself?: true;
+  /** Of a change: the ETag of the state that the form shows; any other state is not changed. */
+  ifMatch?: string | undefined;
   /** Of a change: runs first in the operation's transaction, and may refuse the change. */
   before?: (tx: Handle) => Promise<void>;
 }
@@ -75,6 +78,10 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
       const { around = (change) => change() } = route;
       const run = async (tx: Handle) => {
         await request.before?.(tx);
+        if (request.ifMatch !== undefined) {
+          const etag = await route.version?.({ caller, params: ids, db: tx });
+          if (!matches(request.ifMatch, etag ?? '')) throw new Refusal('changed_meanwhile', CHANGED);
+        }
         const body = parsed(await work(tx));
         if (!route.isAudited) {
           const action = `console.${kebab(operationId)}` as const;
@@ -86,6 +93,9 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
     },
   };
 }
+
+const CHANGED =
+  'Someone changed this after your page was opened. Nothing is saved. Check what it is now, then send the form again.';
 
 export function lacksScope(scopes: readonly string[]): Refusal {
   return new Refusal('insufficient_scope', `Your session lacks the scope ${scopes.join(' or ')}.`);

@@ -242,21 +242,6 @@ const UPDATABLE = [
   ['signatures', 'signatures'],
 ] as const;
 
-/**
- * Refuses a change by a form that shows an older state of the endpoint, so that no editor undoes another one's change.
- * The endpoint stays locked until the transaction ends.
- * @param shown `updated_at` of the state that the form shows
- * @throws Refusal not_found | endpoint_changed
- */
-export async function refuseIfChanged(tx: Handle, clientId: string, id: string, shown: string): Promise<void> {
-  const { updatedAt } = await lockEndpoint(tx, clientId, id);
-  if (updatedAt.toISOString() === shown) return;
-  throw new Refusal(
-    'endpoint_changed',
-    'The endpoint was changed after this form was opened. Nothing is saved; open the form again.',
-  );
-}
-
 /** Deletes an endpoint, erases its secrets and cancels its pending deliveries. @throws Refusal not_found */
 export function deleteEndpoint(db: Handle, by: By, clientId: string, id: string): Promise<void> {
   return atomically(db, async (tx) => {
@@ -310,7 +295,7 @@ export const enabledAt = (at: Date) => ({ enabled: true, disabledReason: null, e
  * Locks an endpoint's row, and reads it: changes of the endpoint wait for it, inserts of its deliveries do not.
  * @throws Refusal not_found
  */
-async function lockEndpoint(tx: Handle, clientId: string | null, id: string): Promise<PublicEndpoint> {
+export async function lockEndpoint(tx: Handle, clientId: string | null, id: string): Promise<PublicEndpoint> {
   await tx.query(
     `select from webhook_endpoints
       where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) and deleted_at is null for no key update`,

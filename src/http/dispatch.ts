@@ -6,8 +6,9 @@ import { isId } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import { readBody } from './body.js';
 import type { AppContext, AppDependencies } from './context.js';
+import { matches, refuseChanged } from './etag.js';
 import { readIdempotencyKey, respondOnce, respondTogether } from './idempotency.js';
-import { jsonResponse, problemResponse, send } from './response.js';
+import { type HttpResponse, jsonResponse, problemResponse, send } from './response.js';
 import { isKeyed, type Route } from './route.js';
 import { limitParameters } from './validation-errors.js';
 
@@ -28,26 +29,48 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const search = new URLSearchParams(ctx.querystring);
     const { around = (change) => change() } = route;
     // Near its deadline, a change has a transaction of its own, which commits nothing after it.
-    const isShared = route.sharesStatement && timeLeft() > longest;
+    const ifMatch = route.version && ctx.req.headers['if-match'];
+    const isShared = route.sharesStatement && ifMatch === undefined && timeLeft() > longest;
     const once = key === undefined ? undefined : { key, bodyDigest: hash('sha256', bytes, 'buffer') };
     const accept = () =>
       route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes, ...(once && { once }) });
+    const versionOf = async (db: Handle) => (await route.version?.({ caller, params, db })) ?? '';
     if (once === undefined) {
       const work = accept();
-      const run = () => (route.method === 'GET' || isShared ? work(database) : database.transaction(work));
-      send(ctx, await around(run));
+      const change = async (tx: Handle) => {
+        if (ifMatch !== undefined) refuseChanged(ifMatch, await versionOf(tx));
+        return work(tx);
+      };
+      const run = () => (route.method === 'GET' || isShared ? work(database) : database.transaction(change));
+      const response = await around(run);
+      send(ctx, route.method === 'GET' ? unlessKnown(ctx, response) : response);
       return;
     }
     const hashes = masterKeys.digests('idempotency', [`${ctx.method} ${ctx.path}\n`, bytes]);
-    const work = async (db: Handle) => accept()(db);
+    let version = '';
+    const before = async (tx: Handle) => {
+      if (ifMatch !== undefined) version = await versionOf(tx);
+    };
+    const work = async (db: Handle) => {
+      const run = accept();
+      if (ifMatch !== undefined) refuseChanged(ifMatch, version);
+      return run(db);
+    };
     const earlier = async (db: Handle) => {
       const made = await route.earlier?.({ caller, db, once });
-      return made === undefined ? undefined : jsonResponse(200, JSON.stringify(made));
+      return made && jsonResponse(200, made.json, made.headers);
     };
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
-    const keyed = { clientId: caller.clientId, key: once.key, hashes, work, earlier, refused };
+    const keyed = { clientId: caller.clientId, key: once.key, hashes, before, work, earlier, refused };
     send(ctx, await around(() => (isShared ? together(keyed) : respondOnce(database, keyed))));
   };
+}
+
+/** 304 for a GET whose `If-None-Match` has the response's ETag (RFC 9110 §13.1.2). */
+function unlessKnown(ctx: AppContext, response: HttpResponse): HttpResponse {
+  const { ETag } = response.headers;
+  const isKnown = ETag !== undefined && matches(ctx.get('If-None-Match'), ETag, { weak: true });
+  return isKnown ? { status: 304, headers: { ETag }, text: '' } : response;
 }
 
 const NOT_KEPT = 'This response is never stored; send the request without Idempotency-Key.';

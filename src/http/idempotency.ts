@@ -42,6 +42,8 @@ interface Keyed {
   hashes: ReturnType<MasterKeys['digests']>;
   /** Checks the request first: where its key was used for another one, that is reported and not what is invalid. */
   work: (db: Handle) => Promise<HttpResponse>;
+  /** Runs first, before the key is looked at, unless requests share a statement. @throws Refusal */
+  before?: (tx: Handle) => Promise<void>;
   /**
    * Finds what an earlier request with the key made, where no response to it is kept: the response, or undefined.
    * @throws Refusal idempotency_key_reused
@@ -57,7 +59,10 @@ interface Keyed {
  * @throws Refusal idempotency_key_in_use | idempotency_key_reused, and what `work` throws
  */
 export function respondOnce(database: Database, keyed: Keyed): Promise<HttpResponse> {
-  return database.transaction(async (tx) => responseOf(await respondAll(tx, [keyed])));
+  return database.transaction(async (tx) => {
+    await keyed.before?.(tx);
+    return responseOf(await respondAll(tx, [keyed]));
+  });
 }
 
 const BATCH = 64;

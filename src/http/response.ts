@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Context } from 'koa';
 import { isConflict, isUnreachable } from '../platform/database/faults.js';
 import { DeadlinePassed } from '../platform/deadline.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../platform/refusal.js';
 import type { AppMiddleware } from './context.js';
+import { etagOf, matches } from './etag.js';
 
 /**
  * The largest response (contract, Errors, limits, paging): each item has its own bounds, and a large page ends early.
@@ -26,7 +26,11 @@ export class Reply {
 }
 
 /** The response that presents what the request made. */
-export const created = (url: string, body: object) => new Reply(JSON.stringify(body), { Location: url });
+export const created = (url: string, body: object, headers = {}) =>
+  new Reply(JSON.stringify(body), { Location: url, ...headers });
+
+/** The response that presents a resource with its ETag. */
+export const tagged = (body: object, ETag = etagOf(body)) => new Reply(JSON.stringify(body), { ETag });
 
 /** @param text JSON; empty: the response has no body */
 export function jsonResponse(status: number, text = '', headers: Readonly<Record<string, string>> = {}): HttpResponse {
@@ -109,11 +113,10 @@ export function staticDocument(
   headers: Readonly<Record<string, string>> = {},
 ): AppMiddleware {
   const bytes = Buffer.from(content);
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  const etag = etagOf(bytes.toString('base64'));
   return (ctx) => {
     ctx.set({ 'Cache-Control': 'public, max-age=300', ...headers, ETag: etag });
-    const known = ctx.get('If-None-Match');
-    if (known.trim() === '*' || known.includes(etag)) {
+    if (matches(ctx.get('If-None-Match'), etag, { weak: true })) {
       ctx.status = 304;
       return;
     }

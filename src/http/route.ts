@@ -60,12 +60,22 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
    * Presents what an earlier request with the same key made, once its response is no longer kept; undefined: nothing.
    * @throws Refusal idempotency_key_reused where that request had another body
    */
-  earlier?: (incoming: Keyed) => Promise<z.output<View> | undefined>;
+  earlier?: (incoming: Keyed) => Promise<Reply | undefined>;
+  /** Its response has the ETag of the resource. A GET then heeds `If-None-Match`. */
+  tagged?: true;
+  /**
+   * Locks what the request changes and gives its ETag, for `If-Match`: it then runs in a transaction of its own.
+   * @throws Refusal not_found
+   */
+  version?(target: Target<Path>): Promise<string>;
   /** In addition to the refusals that every operation has. */
   refusals?: readonly RefusalCode[];
   /** Does the work and presents its result. */
   handle(incoming: Incoming<Path, z.output<Query>, z.output<Body>>): Promise<z.output<View> | Reply>;
 }
+
+/** What a request is about. */
+export type Target<Path extends string> = Pick<Incoming<Path, never, never>, 'caller' | 'params' | 'db'>;
 
 /** A request with an `Idempotency-Key`, whose body is not read yet. */
 type Keyed = Pick<Incoming<string, never, never>, 'caller' | 'db'> &

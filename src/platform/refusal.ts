@@ -34,7 +34,6 @@ const MEANINGS = {
     disabled_by_operator: 'Only the operator can enable this webhook endpoint.',
     cancellation_in_progress:
       'The pending deliveries of the disabled webhook endpoint are still being cancelled; try again in a few seconds.',
-    endpoint_changed: 'The webhook endpoint was changed after the console showed this form; open the form again.',
     recover_in_progress: `A recovery of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}. Wait until one ends.`,
     recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
     check_in_progress: `A check of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.checksAtOnce)}. Wait until one ends.`,
@@ -42,6 +41,10 @@ const MEANINGS = {
     no_keys: 'The client has no public key, so that its secrets cannot be refused; set its keys first.',
     secret_erased: 'The webhook endpoint was deleted, and its secret erased.',
     idempotency_key_in_use: 'The first request with this key is still running; repeat the request after `Retry-After`.',
+  },
+  412: {
+    changed_meanwhile:
+      'The resource was changed after you read it: `If-Match` is not its current `ETag`, or not a strong one. Read it again, then repeat your change.',
   },
   413: { payload_too_large: 'A body may have at most 64 KiB.' },
   415: { unsupported_media_type: 'Send the body as `Content-Type: application/json` in UTF-8, uncompressed.' },

@@ -102,6 +102,15 @@ export async function getTransfer(db: Handle, clientId: string | null, id: strin
   return transfer;
 }
 
+/** Locks a transfer's row, and reads it as `getTransfer` does. @throws Refusal not_found */
+export async function lockTransfer(tx: Handle, clientId: string | null, id: string) {
+  await tx.query(
+    'select from transfers where id = $1::uuid and ($2::uuid is null or client_id = $2::uuid) for no key update',
+    [id, clientId],
+  );
+  return getTransfer(tx, clientId, id);
+}
+
 /** What rows of events and deliveries show of their transfers. */
 export type TransferSummary = Pick<Transfer, 'id' | 'amountValue' | 'amountCurrency' | 'reference'>;
 

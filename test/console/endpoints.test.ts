@@ -89,19 +89,31 @@ test('an edit replaces URL and description, and an empty description is none', a
 test("an editor never undoes another's change: a form that shows an older state is rejected and says what changed", async () => {
   const { browser } = await editor();
   const path = await register(browser);
-  const shown = async () => /name="shown" value="([^"]+)"/.exec((await browser.get(`${path}/edit`)).text)?.[1] ?? '';
-  const older = await shown();
-  const first = await browser.post(`${path}/edit`, { url: `${URL}/first`, description: 'First', shown: older });
+  const hidden = (html: string) =>
+    Object.fromEntries(
+      Array.from(html.matchAll(/name="(etag|shown)" value="([^"]+)"/g), ([, name, value = '']) => [
+        name,
+        value.replaceAll('&quot;', '"'),
+      ]),
+    );
+  const older = hidden((await browser.get(`${path}/edit`)).text);
+  const first = await browser.post(`${path}/edit`, { url: `${URL}/first`, description: 'First', ...older });
   expect(first.status).toBe(303);
-  const second = await browser.post(`${path}/edit`, { url: `${URL}/second`, description: 'Second', shown: older });
-  expect(second.status).toBe(409);
-  expect(second.text).toContain('The endpoint was changed after this form was opened.');
-  for (const text of [`${URL}/first`, 'First']) expect(second.text).toContain(`<bdi class="untrusted">${text}</bdi>`);
+  const second = await browser.post(`${path}/edit`, { url: `${URL}/second`, description: 'Second', ...older });
+  expect(second.status).toBe(412);
+  expect(second.text).toContain('Someone changed this after your page was opened.');
+  for (const text of [URL, `${URL}/first`, 'Orders, live', 'First']) {
+    expect(second.text).toContain(`<bdi class="untrusted">${text}</bdi>`);
+  }
   expect(second.text).toContain(`value="${URL}/second"`);
-  // Saving once more, without a look at the other's change, is rejected too.
-  expect(second.text).toContain(`name="shown" value="${older}"`);
   expect(await stored(path)).toMatchObject({ url: `${URL}/first`, description: 'First' });
-  const again = await browser.post(`${path}/edit`, { url: `${URL}/second`, shown: await shown() });
+  // An invalid form keeps the state that it shows.
+  const invalid = await browser.post(`${path}/edit`, { url: URL, description: 'x'.repeat(256), ...older });
+  expect([invalid.status, hidden(invalid.text)]).toEqual([422, older]);
+  for (const form of ['disable', 'delete', 'enable']) {
+    expect((await browser.post(`${path}/${form}`, older)).status).toBe(412);
+  }
+  const again = await browser.post(`${path}/edit`, { url: `${URL}/second`, ...hidden(second.text) });
   expect(again.status).toBe(303);
   expect(await stored(path)).toMatchObject({ url: `${URL}/second`, description: null });
 });
@@ -349,7 +361,7 @@ test('the switch-over never cancels a delivery that only the first endpoint has'
   expect(text).toContain('Pending at the first endpoint alone: 1 delivery.');
   expect(text).not.toContain('delete-first');
   const refused = await browser.post(`${first}/new-secret/delete-first`);
-  expect([refused.status, (await stored(first)).deletedAt]).toEqual([409, null]);
+  expect([refused.status, (await stored(first)).deletedAt]).toEqual([412, null]);
   const [, recovery = '', second = ''] = /href="([^"]*\/([^/]*)\/statement\?since=[^"]*)"/.exec(text) ?? [];
   expect(second).not.toBe(endpointId);
   expect((await browser.get(recovery)).text).toContain('Recover 1 event');

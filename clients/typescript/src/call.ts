@@ -1,6 +1,7 @@
 import { TransferServiceError } from './error.js';
+import { keepEtag } from './etag.js';
 import { OPERATIONS } from './generated/openapi.js';
-import type { Arguments, Call, OperationId, PostOptions, ResultOf } from './operations.js';
+import type { Arguments, Call, ChangeOptions, OperationId, PostOptions, ResultOf } from './operations.js';
 import { parseObject, refusalOf } from './refusal.js';
 import { Failure, MOST_TIME, withRetries } from './retry.js';
 import { type HttpResponse, send } from './send.js';
@@ -10,7 +11,7 @@ import type { TokenSource } from './token.js';
 
 /** Makes the function through which every method of a client calls the API. */
 export function createCall(settings: Settings, tokens: TokenSource): Call {
-  return async <Id extends OperationId>(id: Id, given: Arguments<Id>, options: PostOptions = {}) => {
+  return async <Id extends OperationId>(id: Id, given: Arguments<Id>, options: PostOptions & ChangeOptions = {}) => {
     const { method, path, open, auth, keyed } = OPERATIONS[id];
     const title = `${method} ${path}`;
     const idempotencyKey = keyed ? checkKey(options.idempotencyKey ?? crypto.randomUUID()) : undefined;
@@ -23,11 +24,12 @@ export function createCall(settings: Settings, tokens: TokenSource): Call {
       title,
       url: `${auth ? settings.authUrl : settings.baseUrl}${fill(path, given.path)}${queryOf(given.query)}`,
       ...(given.body !== undefined && { json: given.body }),
-      // Without a key, a repetition after a broken connection could do the work twice.
-      repeatable: method !== 'POST' || keyed === true,
+      // A repetition after a broken connection could do the work twice, or be refused because of its own change.
+      repeatable: method === 'POST' ? keyed === true : method === 'DELETE' || options.ifMatch === undefined,
     };
     const headers = {
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(options.ifMatch !== undefined && { 'if-match': checkTag(options.ifMatch) }),
       ...(options.requestId !== undefined && { 'x-request-id': checkRequestId(options.requestId) }),
     };
     const { secret } = (given.body ?? {}) as { secret?: unknown };
@@ -107,6 +109,11 @@ function checkTimeout(ms: number): number {
   return ms;
 }
 
+function checkTag(etag: string): string {
+  if (typeof etag !== 'string' || !/^[\x20-\x7e]+$/.test(etag)) throw new TypeError('ifMatch must be an ETag or `*`');
+  return etag;
+}
+
 function checkRequestId(id: string): string {
   if (!/^[\x21-\x7e]{1,128}$/.test(id)) throw new TypeError('requestId must be 1 to 128 visible ASCII characters');
   return id;
@@ -116,6 +123,9 @@ function read({ status, headers, text }: HttpResponse, title: string): unknown {
   if (status === 204 || status === 404) return undefined;
   if (!headers.get('content-type')?.includes('json')) return text;
   const body = parseObject({ status, headers, text });
-  if (body !== undefined) return body;
+  if (body !== undefined) {
+    keepEtag(body, headers);
+    return body;
+  }
   throw new TransferServiceError(`${title}: the response is not a JSON object`, { code: 'invalid_response', status });
 }

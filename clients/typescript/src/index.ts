@@ -1,8 +1,9 @@
 export { TransferServiceClient } from './client.js';
 export type { EnsuredEndpoint, WantedEndpoint } from './ensure-endpoint.js';
 export { type ConnectionErrorCode, type ErrorCode, type FieldError, TransferServiceError } from './error.js';
+export { etagOf } from './etag.js';
 export type { List, Page } from './list.js';
-export type { CallOptions, OperationId, PostOptions, QueryOf, ResultOf } from './operations.js';
+export type { CallOptions, ChangeOptions, OperationId, PostOptions, QueryOf, ResultOf } from './operations.js';
 export type { ConsoleSessions } from './resources/console-sessions.js';
 export type { Deliveries } from './resources/deliveries.js';
 export type { Events } from './resources/events.js';

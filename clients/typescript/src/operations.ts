@@ -54,9 +54,18 @@ export interface PostOptions extends CallOptions {
   idempotencyKey?: string;
 }
 
+/** The options of a call that changes what you have read. */
+export interface ChangeOptions extends CallOptions {
+  /**
+   * Sent as `If-Match`: the ETag of what you have read (`etagOf`). If it was changed meanwhile, the call rejects with
+   * `changed_meanwhile`. An update is then not tried again after a broken connection: it may have been made.
+   */
+  ifMatch?: string;
+}
+
 /** Calls one operation. */
 export type Call = <Id extends OperationId>(
   id: Id,
   given: Arguments<Id>,
-  options?: PostOptions,
+  options?: PostOptions & ChangeOptions,
 ) => Promise<ResultOf<Id>>;

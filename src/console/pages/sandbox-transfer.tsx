@@ -91,14 +91,14 @@ export const newTransferForm = form({
 });
 
 /** Changes the status of a sandbox transfer as the operator would. */
-export function MoveForms({ id, status }: { id: string; status: TransferStatus }) {
+export function MoveForms({ id, status, etag }: { id: string; status: TransferStatus; etag: string }) {
   const next = NEXT_STATUSES[status];
   if (next.length === 0) return <p class="muted">{status} is final.</p>;
   return (
     <Card title="Change the status">
       <div class="row">
         {next.map((to) => (
-          <PostButton key={to} id={`to-${to}`} action={`/console/transfers/${id}/status`} fields={{ status: to }}>
+          <PostButton key={to} id={`to-${to}`} action={`/console/transfers/${id}/status`} fields={{ status: to, etag }}>
             {to}
           </PostButton>
         ))}

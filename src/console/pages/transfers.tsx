@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { transferView, transferWithHistoryView } from '../../http/schemas/transfer.js';
+import { etagOf } from '../../http/etag.js';
+import { transferView, type transferWithHistoryView } from '../../http/schemas/transfer.js';
 import { amountText } from '../../transfers/currencies.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
 import { ANY, List, type Listed, listQuery, Table } from '../components/lists.js';
@@ -127,7 +128,7 @@ const transferPage = page({
               }}
             />
           </section>
-          {mayMove(visit) && <MoveForms id={id} status={transfer.status} />}
+          {mayMove(visit) && <MoveForms id={id} status={transfer.status} etag={etagOf(transferView.parse(transfer))} />}
           {events && events.data.length > 0 && (
             <section class="stack" aria-labelledby="events-name">
               <h2 id="events-name">Events</h2>
@@ -147,8 +148,9 @@ const moveForm = form({
   page: transferPage,
   async submit(visit, fields) {
     const { id } = visit.params;
-    const body = { status: fields.get('status') ?? '' };
-    const { status } = await visit.operations.change<Transfer>('setSandboxTransferStatus', { params: { id }, body });
+    const request = { params: { id }, body: { status: fields.get('status') ?? '' } };
+    const ifMatch = fields.get('etag') ?? undefined;
+    const { status } = await visit.operations.change<Transfer>('setSandboxTransferStatus', { ...request, ifMatch });
     return seeOther(`${PATH}/${id}`, `The transfer is ${status}. Its event is being delivered.`);
   },
 });

@@ -43,7 +43,7 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
     paths,
     components: {
       schemas,
-      parameters: { IdempotencyKey },
+      parameters: PARAMETERS,
       headers: HEADERS,
       securitySchemes: {
         oauth2: clientCredentials(TOKEN, authUrl, (scope) => !isOperators(scope)),
@@ -116,6 +116,23 @@ const IdempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
+const IfMatch = {
+  name: 'If-Match',
+  in: 'header',
+  description:
+    'The `ETag` of the state that you read: any other state is not changed (412). A list is allowed; `*` matches any.',
+  schema: { type: 'string' },
+};
+
+const IfNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The `ETag` that you have: the response is 304 if it is still current.',
+  schema: { type: 'string' },
+};
+
+const PARAMETERS = { IdempotencyKey, IfMatch, IfNoneMatch };
+
 const HEADERS = {
   'X-Request-Id': header("The request's id: the id that you sent, or a new one."),
   'RateLimit-Policy': header(
@@ -124,6 +141,7 @@ const HEADERS = {
   RateLimit: header('The remaining requests; a request rejected for its size counts as five.'),
   'Retry-After': header('Seconds to wait before the next request.'),
   'WWW-Authenticate': header('The missing token or scope (RFC 6750).'),
+  ETag: header('Identifies this state of the resource: any change of it changes the tag, a delivery does not.'),
   Location: header('The URL of what the request made, if it has one.'),
   Link: header('`rel="next"`: the next page, if there is one.'),
 };
@@ -145,6 +163,7 @@ function describeOperation(route: Route): Json {
     responses: {
       ...(route.earlier && { 200: earlierOf(route) }),
       [route.status]: responseOf(route),
+      ...(isConditional(route) && { 304: { description: STATUS_CODES[304], headers: headerRefs(['ETag']) } }),
       ...problemResponses(refusalsOf(route)),
     },
   };
@@ -168,9 +187,16 @@ function parametersOf(route: Route): Json[] {
     ...(description && { description }),
     schema,
   }));
-  const keyed = isKeyed(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [];
-  return [...inPath, ...inQuery, ...keyed];
+  const names: (keyof typeof PARAMETERS | false | undefined)[] = [
+    isKeyed(route) && 'IdempotencyKey',
+    route.version && 'IfMatch',
+    isConditional(route) && 'IfNoneMatch',
+  ];
+  const inHeaders = names.flatMap((name) => (name ? [{ $ref: `#/components/parameters/${name}` }] : []));
+  return [...inPath, ...inQuery, ...inHeaders];
 }
+
+const isConditional = ({ tagged, method }: Route) => tagged && method === 'GET';
 
 function queryOf(route: Route) {
   const { properties = {} } = z.toJSONSchema(route.query, { io: 'input' });
@@ -183,7 +209,7 @@ function responseOf(route: Route): Json {
   const isList = 'cursor' in queryOf(route) ? ['Link'] : [];
   return {
     description: STATUS_CODES[route.status],
-    headers: headerRefs(['X-Request-Id', ...limits, ...makes, ...isList]),
+    headers: headerRefs(['X-Request-Id', ...limits, ...makes, ...isList, ...(route.tagged ? ['ETag'] : [])]),
     ...(route.returns && jsonContent(route.returns)),
   };
 }
@@ -208,6 +234,7 @@ function refusalsOf(route: Route): RefusalCode[] {
     'too_many_parameters',
     ...(isKeyed(route) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
     ...(route.idempotencyKey === 'rejected' ? (['idempotency_key_not_supported'] as const) : []),
+    ...(route.version ? (['changed_meanwhile'] as const) : []),
     ...(route.refusals ?? []),
     ...(hasOperatorScope(route.scopes) ? [] : (['rate_limited'] as const)),
     'internal_error',

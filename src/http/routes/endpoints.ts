@@ -6,6 +6,7 @@ import {
   type EndpointRules,
   getEndpoint,
   listEndpoints,
+  lockEndpoint,
   registerEndpoint,
   updateEndpoint,
 } from '../../endpoints/endpoints.js';
@@ -14,9 +15,10 @@ import { describeLimit, LIMITS, MAX_WINDOW_DAYS } from '../../platform/limits.js
 import { Secret } from '../../platform/secret.js';
 import { readStatement } from '../../reports/statement.js';
 import type { AppDependencies } from '../context.js';
+import { etagOf } from '../etag.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { created } from '../response.js';
-import { type Incoming, routesOf } from '../route.js';
+import { created, tagged } from '../response.js';
+import { type Incoming, routesOf, type Target } from '../route.js';
 import {
   endpointHealthView,
   endpointPatch,
@@ -47,10 +49,14 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     const { url, description, max_concurrency: maxConcurrency, signatures, headers, enabled } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
     const update = { ...whose, url, description, maxConcurrency, signatures, headers, enabled };
-    return presentEndpoint(await updateEndpoint(db, rules, masterKeys, update));
+    return tagged(presentEndpoint(await updateEndpoint(db, rules, masterKeys, update)));
   };
+  const version = async ({ caller, params, db }: Target<Path>) =>
+    etagOf(presentEndpoint(await lockEndpoint(db, caller.clientId, params.webhookId)));
   const changing = {
     isAudited: true,
+    tagged: true,
+    version,
     refusals: [
       'url_not_canonical',
       'blocked_address',
@@ -68,6 +74,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
       description:
         'A URL may be registered more than once. To change a secret, register the URL again with the new secret, then delete the old endpoint.',
       isAudited: true,
+      tagged: true,
       body: newEndpoint,
       status: 201,
       returns: endpointView,
@@ -81,7 +88,8 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
           clientId: caller.clientId,
           secret: new Secret(secret),
         });
-        return created(`${config.baseUrl}/webhook-endpoints/${endpoint.id}`, presentEndpoint(endpoint));
+        const made = presentEndpoint(endpoint);
+        return created(`${config.baseUrl}/webhook-endpoints/${endpoint.id}`, made, { ETag: etagOf(made) });
       },
     }),
     route('GET', '/webhook-endpoints', {
@@ -97,9 +105,10 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     route('GET', '/webhook-endpoints/{webhookId}', {
       operationId: 'getWebhookEndpoint',
       summary: 'Read an endpoint',
+      tagged: true,
       returns: endpointView,
       handle: async ({ caller, params, db }) =>
-        presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId)),
+        tagged(presentEndpoint(await getEndpoint(db, caller.clientId, params.webhookId))),
     }),
     route('GET', '/webhook-endpoints/{webhookId}/health', {
       operationId: 'getWebhookEndpointHealth',
@@ -131,6 +140,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
       description:
         'Erases the secret, stops new attempts at once and cancels pending deliveries: up to 1,000 with this request, the rest soon after.',
       isAudited: true,
+      version,
       handle: ({ caller, params, db }) => deleteEndpoint(db, byOf(caller), caller.clientId, params.webhookId),
     }),
     routesOf('Events and deliveries', 'webhooks')('GET', '/webhook-endpoints/{webhookId}/statement', {

@@ -2,9 +2,12 @@ import { z } from 'zod';
 import { byOf, type Caller } from '../../auth/caller.js';
 import { setClientKeys } from '../../auth/client-keys.js';
 import {
+  type ClientWithSecrets,
   changeClient,
   createClient,
   listOrdinaryClients,
+  lockOrdinaryClient,
+  noSecret,
   revokeClient,
   revokeSecret,
   rotateSecret,
@@ -17,9 +20,10 @@ import type { Handle } from '../../platform/database/database.js';
 import { parseDuration } from '../../platform/duration.js';
 import { Secret } from '../../platform/secret.js';
 import type { AppDependencies } from '../context.js';
+import { etagOf } from '../etag.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { created } from '../response.js';
-import { routesOf } from '../route.js';
+import { created, Reply, tagged } from '../response.js';
+import { routesOf, type Target } from '../route.js';
 import { present, text } from '../schemas/fields.js';
 import {
   clientKeysView,
@@ -54,6 +58,12 @@ function clientFields<Fields extends ClientFields>({
 }
 type ClientFields = Pick<z.output<typeof operatorClientPatch>, 'rate_limit' | 'max_endpoints' | 'require_private_key'>;
 
+/** The ETag of a client, also for what only its notifications show. */
+const etagOfClient = (client: ClientWithSecrets) =>
+  etagOf(presentOperatorClient(client), client.notifyUrl, client.notifySecretEnvelope);
+const version = async ({ params: { id }, db }: Target<'/clients/{id}'>) =>
+  etagOfClient(await lockOrdinaryClient(db, id));
+
 const actorOf = (caller: Caller) => byOf(caller).actor;
 
 /**
@@ -78,6 +88,7 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
       ...withSecret,
       operationId: 'createClient',
       summary: 'Create a client',
+      tagged: true,
       body: newOperatorClient,
       status: 201,
       returns: createdClientView,
@@ -88,10 +99,8 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
         await setNotify(db, caller, made.client.id, { notify_url, notify_secret });
         const client = await showOrdinaryClient(db, made.client.id);
         const secret = { secret_id: made.secretId, client_secret: made.clientSecret.reveal() };
-        return created(`${config.baseUrl}/operator/clients/${made.client.id}`, {
-          ...presentOperatorClient(client),
-          ...secret,
-        });
+        const shown = { ...presentOperatorClient(client), ...secret };
+        return created(`${config.baseUrl}/operator/clients/${made.client.id}`, shown, { ETag: etagOfClient(client) });
       },
     }),
     route('GET', '/operator/clients', {
@@ -108,14 +117,20 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
     route('GET', '/operator/clients/{id}', {
       operationId: 'getClient',
       summary: 'Read a client',
+      tagged: true,
       returns: operatorClientView,
-      handle: async ({ params, db }) => presentOperatorClient(await showOrdinaryClient(db, params.id)),
+      async handle({ params, db }) {
+        const client = await showOrdinaryClient(db, params.id);
+        return tagged(presentOperatorClient(client), etagOfClient(client));
+      },
     }),
     route('PATCH', '/operator/clients/{id}', {
       operationId: 'patchClient',
       summary: 'Change a client',
       description:
         'A JSON merge patch (RFC 7396): an omitted field does not change, and null restores the deployment’s `rate_limit` or `max_endpoints`. In force within 5 s.',
+      tagged: true,
+      version,
       body: operatorClientPatch,
       returns: operatorClientView,
       refusals: [...NOTIFY_REFUSALS, 'no_keys'],
@@ -124,7 +139,8 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
         await showOrdinaryClient(db, id);
         await changeClient(db, actorOf(caller), id, clientFields(wanted));
         await setNotify(db, caller, id, { notify_url, notify_secret });
-        return presentOperatorClient(await showOrdinaryClient(db, id));
+        const client = await showOrdinaryClient(db, id);
+        return tagged(presentOperatorClient(client), etagOfClient(client));
       },
     }),
     route('PUT', '/operator/clients/{id}/jwks', {
@@ -132,11 +148,14 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
       summary: "Replace a client's public keys",
       description:
         'The client then authenticates with `private_key_jwt` (RFC 7523). Tokens of a key that is taken off end within 5 s. To rotate without an outage, set the old and the new key, then the new key alone.',
+      tagged: true,
+      version,
       body: jwkSet,
       returns: clientKeysView,
       async handle({ caller, params: { id }, body: { keys }, db }) {
         await showOrdinaryClient(db, id);
-        return presentClientKeys(await setClientKeys(db, actorOf(caller), id, keys));
+        const client = await setClientKeys(db, actorOf(caller), id, keys);
+        return tagged(presentClientKeys(client), etagOfClient(client));
       },
     }),
     route('POST', '/operator/clients/{id}/secrets', {
@@ -144,6 +163,8 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
       operationId: 'createClientSecret',
       summary: 'Give a client a further secret',
       description: 'A client has two active secrets at most. Revoke the old one once the client uses the new one.',
+      tagged: true,
+      version,
       body: newSecret,
       status: 201,
       returns: issuedSecretView,
@@ -153,23 +174,33 @@ export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {
         const { expire_old_after: after } = body;
         const expireOldIn = after === undefined ? undefined : parseDuration(after);
         const { secretId, clientSecret } = await rotateSecret(db, actorOf(caller), id, { expireOldIn });
-        return { secret_id: secretId, client_secret: clientSecret.reveal() };
+        const made = { secret_id: secretId, client_secret: clientSecret.reveal() };
+        return tagged(made, etagOfClient(await showOrdinaryClient(db, id)));
       },
     }),
     route('DELETE', '/operator/clients/{id}/secrets/{secret_id}', {
       operationId: 'revokeClientSecret',
       summary: 'Revoke a secret',
+      tagged: true,
+      async version({ params: { id, secret_id: secretId }, db }) {
+        const client = await lockOrdinaryClient(db, id);
+        if (!client.secrets.some((secret) => secret.id === secretId)) throw noSecret();
+        return etagOfClient(client);
+      },
       async handle({ caller, params: { id, secret_id: secretId }, db }) {
         await showOrdinaryClient(db, id);
         await revokeSecret(db, actorOf(caller), id, secretId);
+        return new Reply(undefined, { ETag: etagOfClient(await showOrdinaryClient(db, id)) });
       },
     }),
     route('POST', '/operator/clients/{id}/revoke', {
       operationId: 'revokeClient',
       summary: 'Revoke a client permanently',
+      tagged: true,
+      version,
       async handle({ caller, params: { id }, db }) {
         await showOrdinaryClient(db, id);
-        await revokeClient(db, actorOf(caller), id);
+        return new Reply(undefined, { ETag: etagOfClient(await revokeClient(db, actorOf(caller), id)) });
       },
     }),
     route('POST', '/operator/clients/{id}/console-sessions', {

@@ -4,14 +4,22 @@ import type { By } from '../../platform/audit.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
 import { changeStatus } from '../../transfers/change-status.js';
 import { createTransfer } from '../../transfers/create-transfer.js';
-import { findTransferByKey, getTransfer, LIST_ORDERS, listTransfers } from '../../transfers/read-transfers.js';
+import {
+  findTransferByKey,
+  getTransfer,
+  LIST_ORDERS,
+  listTransfers,
+  lockTransfer,
+} from '../../transfers/read-transfers.js';
 import { ACCOUNT_CODES, SANDBOX_ACCOUNTS } from '../../transfers/sandbox.js';
 import { TRANSFER_STATUSES } from '../../transfers/states.js';
+import type { Transfer } from '../../transfers/transfer-json.js';
 import type { AppDependencies } from '../context.js';
+import { etagOf } from '../etag.js';
 import { keyReused } from '../idempotency.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
-import { created } from '../response.js';
-import { type Incoming, routesOf } from '../route.js';
+import { created, tagged } from '../response.js';
+import { type Incoming, routesOf, type Target } from '../route.js';
 import { idFilter, madeWithin, text } from '../schemas/fields.js';
 import {
   createdTransferView,
@@ -51,6 +59,13 @@ const SANDBOX_OUTCOMES = `In the sandbox, a transfer changes its status automati
   ', ',
 )}. The last status has a \`reason_code\`: \`<CODE>\` is one of ${ACCOUNT_CODES.join(', ')}; \`SANDBOX-CANCEL\` has \`customer_request\`. Any other change of the transfer ends its automatic steps. Limit: ${describeLimit(LIMITS.sandboxTransfers)}; ${describeLimit(LIMITS.unfinishedSandboxTransfers)}.`;
 
+/** One tag for all that shows the transfer, with its history and without. */
+const etagOfTransfer = (transfer: Transfer) => etagOf(presentTransfer(transfer));
+/** @param clientId null: a transfer of any client, for the operator */
+const versionOf = async ({ params: { id }, db }: Target<'/transfers/{id}'>, clientId: string | null) =>
+  etagOfTransfer(await lockTransfer(db, clientId, id));
+const versionOfOwn = (target: Target<'/transfers/{id}'>) => versionOf(target, target.caller.clientId);
+
 /** The change of status that a client may make in every environment. */
 const CANCELLATION = { to: 'CANCELLED', from: ['CREATED'], reason: null, reasonCode: 'customer_request' } as const;
 
@@ -62,6 +77,7 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       operationId: 'createTransfer',
       summary: 'Create a transfer',
       description: `Send an \`Idempotency-Key\`: if the connection breaks, you can then repeat the request without creating a second transfer. The transfer keeps its key: a repeat after the 24 hours gets 200 with the transfer as it is then, with its \`status_history\`.${config.environment === 'sandbox' ? ` ${SANDBOX_OUTCOMES}` : ''}`,
+      tagged: true,
       body: newTransfer,
       status: 201,
       returns: createdTransferView,
@@ -71,11 +87,12 @@ export function transferRoutes({ config, handover }: AppDependencies) {
         const transfer = await findTransferByKey(db, caller.clientId, key);
         if (!transfer) return undefined;
         if (!transfer.requestDigest || !bodyDigest.equals(transfer.requestDigest)) throw keyReused();
-        return presentTransferWithHistory(transfer);
+        return tagged(presentTransferWithHistory(transfer), etagOfTransfer(transfer));
       },
       async handle({ caller, body, db, once }) {
         const transfer = await createTransfer(db, config, { ...body, clientId: caller.clientId, once });
-        return created(`${config.baseUrl}/transfers/${transfer.id}`, presentTransfer(transfer));
+        const made = presentTransfer(transfer);
+        return created(`${config.baseUrl}/transfers/${transfer.id}`, made, { ETag: etagOf(made) });
       },
     }),
     route('GET', '/transfers', {
@@ -95,9 +112,12 @@ export function transferRoutes({ config, handover }: AppDependencies) {
     route('GET', '/transfers/{id}', {
       operationId: 'getTransfer',
       summary: 'Read a transfer',
+      tagged: true,
       returns: transferWithHistoryView,
-      handle: async ({ caller, params, db }) =>
-        presentTransferWithHistory(await getTransfer(db, caller.clientId, params.id)),
+      async handle({ caller, params, db }) {
+        const transfer = await getTransfer(db, caller.clientId, params.id);
+        return tagged(presentTransferWithHistory(transfer), etagOfTransfer(transfer));
+      },
     }),
     route('POST', '/transfers/{id}/cancel', {
       operationId: 'cancelTransfer',
@@ -105,11 +125,13 @@ export function transferRoutes({ config, handover }: AppDependencies) {
       description: 'Only a transfer with the status `CREATED` can be cancelled.',
       isAudited: true,
       sharesStatement: true,
+      tagged: true,
+      version: versionOfOwn,
       returns: transferView,
       refusals: ['invalid_transition'],
       async handle({ caller, params: { id: transferId }, db }) {
         const request = { ...CANCELLATION, transferId, clientId: caller.clientId, by: byOf(caller) };
-        return presentTransfer(await changeStatus(db, handover, request));
+        return tagged(presentTransfer(await changeStatus(db, handover, request)));
       },
     }),
   ];
@@ -149,8 +171,12 @@ export function operatorTransferRoutes() {
     operatorRoute('GET', '/operator/transfers/{id}', {
       operationId: 'getOperatorTransfer',
       summary: "Read any client's transfer",
+      tagged: true,
       returns: operatorTransferWithHistoryView,
-      handle: async ({ params, db }) => presentOperatorTransferWithHistory(await getTransfer(db, null, params.id)),
+      async handle({ params, db }) {
+        const transfer = await getTransfer(db, null, params.id);
+        return tagged(presentOperatorTransferWithHistory(transfer), etagOfTransfer(transfer));
+      },
     }),
   ];
 }
@@ -163,17 +189,19 @@ export function statusRoutes({ config, handover }: AppDependencies) {
   const shared = {
     body: statusChange,
     sharesStatement: true,
+    tagged: true,
     returns: transferView,
     refusals: ['invalid_transition'],
   } as const;
   const change = async ({ params, body, db }: StatusRequest, whose: { clientId?: string; by?: By }) => {
     const { status: to, reason, reason_code: reasonCode } = body;
     const transfer = await changeStatus(db, handover, { transferId: params.id, to, reason, reasonCode, ...whose });
-    return presentTransfer(transfer);
+    return tagged(presentTransfer(transfer));
   };
   const byOperator = operatorRoute('POST', '/operator/transfers/{id}/status', {
     ...shared,
     operationId: 'setTransferStatus',
+    version: (target) => versionOf(target, null),
     summary: "Change the status of any client's transfer",
     handle: (request) => change(request, { by: byOf(request.caller) }),
   });
@@ -181,6 +209,7 @@ export function statusRoutes({ config, handover }: AppDependencies) {
   const byClient = routesOf('Sandbox', 'transfers')('POST', '/sandbox/transfers/{id}/status', {
     ...shared,
     operationId: 'setSandboxTransferStatus',
+    version: versionOfOwn,
     summary: 'Change the status of your own transfer',
     description: 'Sandbox only. Makes the change as an operator would, and delivers its event.',
     handle: (request) => change(request, { clientId: request.caller.clientId }),

@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 201125a843c05a54491065a910f8cb1ac3a08ca802ed7478b59db58bd612e3cd
+// Document: a15f4b2e5ff4a6d75e2774ce5db83562db6226080819fc8a8d1d840a3aa25ca3
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -370,7 +370,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "header_not_allowed" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "changed_meanwhile" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "header_not_allowed" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */
@@ -507,7 +507,7 @@ export interface components {
       /**
        * Stable: branch on this code.
        */
-      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "endpoint_changed" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "header_not_allowed" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
+      code: "malformed_request" | "unauthorized" | "invalid_token" | "insufficient_scope" | "network_not_allowed" | "not_found" | "method_not_allowed" | "invalid_transition" | "endpoint_not_active" | "disabled_by_operator" | "cancellation_in_progress" | "recover_in_progress" | "recovery_ended" | "check_in_progress" | "two_secrets" | "no_keys" | "secret_erased" | "idempotency_key_in_use" | "changed_meanwhile" | "payload_too_large" | "unsupported_media_type" | "invalid_request" | "too_many_parameters" | "outside_retention" | "secret_immutable" | "url_not_canonical" | "blocked_address" | "header_not_allowed" | "sandbox_account" | "unknown_sandbox_account" | "endpoint_limit_reached" | "idempotency_key_not_supported" | "idempotency_key_reused" | "rate_limited" | "retry_limit_reached" | "recover_limit_reached" | "console_link_limit_reached" | "statement_limit_reached" | "sandbox_limit_reached" | "check_limit_reached" | "internal_error" | "unavailable";
       /** The value of `X-Request-Id`. */
       request_id: string;
       /** At most 50 entries. A name of more than 128 characters is cut. */

@@ -1,6 +1,15 @@
 import type { List } from '../list.js';
 import { listOf } from '../list-of.js';
-import type { Arguments, Call, CallOptions, OperationId, PostOptions, QueryOf, ResultOf } from '../operations.js';
+import type {
+  Arguments,
+  Call,
+  CallOptions,
+  ChangeOptions,
+  OperationId,
+  PostOptions,
+  QueryOf,
+  ResultOf,
+} from '../operations.js';
 import type { Client, OperatorTransfer, OperatorTransferWithHistory, StatusChange, Transfer } from '../types.js';
 
 type Body<Id extends OperationId> = NonNullable<Arguments<Id>['body']>;
@@ -31,7 +40,7 @@ export class Operator {
    * Changes the status of any client's transfer. `PROCESSING` claims it: another worker gets `invalid_transition`.
    * Scope: `operator:transfers`.
    */
-  setTransferStatus(id: string, change: StatusChange, options?: PostOptions): Promise<Transfer> {
+  setTransferStatus(id: string, change: StatusChange, options?: PostOptions & ChangeOptions): Promise<Transfer> {
     return this.#call('setTransferStatus', { path: { id }, body: change }, options);
   }
 
@@ -54,7 +63,7 @@ export class Operator {
   }
 
   /** Changes fields of a client; what is left out stays. Scope: `operator:clients`. */
-  patchClient(id: string, patch: Body<'patchClient'>, options?: CallOptions): Promise<Client> {
+  patchClient(id: string, patch: Body<'patchClient'>, options?: ChangeOptions): Promise<Client> {
     return this.#call('patchClient', { path: { id }, body: patch }, options);
   }
 
@@ -62,23 +71,23 @@ export class Operator {
   createClientSecret(
     id: string,
     wanted: Body<'createClientSecret'> = {},
-    options?: CallOptions,
+    options?: ChangeOptions,
   ): Promise<ResultOf<'createClientSecret'>> {
     return this.#call('createClientSecret', { path: { id }, body: wanted }, options);
   }
 
   /** Replaces the public keys that authenticate a client (`private_key_jwt`). Scope: `operator:clients`. */
-  setClientKeys(id: string, set: Body<'setClientKeys'>, options?: CallOptions): Promise<ResultOf<'setClientKeys'>> {
+  setClientKeys(id: string, set: Body<'setClientKeys'>, options?: ChangeOptions): Promise<ResultOf<'setClientKeys'>> {
     return this.#call('setClientKeys', { path: { id }, body: set }, options);
   }
 
   /** Revokes a secret and its tokens. Scope: `operator:clients`. */
-  async revokeClientSecret(id: string, secretId: string, options?: CallOptions): Promise<void> {
+  async revokeClientSecret(id: string, secretId: string, options?: ChangeOptions): Promise<void> {
     await this.#call('revokeClientSecret', { path: { id, secret_id: secretId } }, options);
   }
 
   /** Revokes a client permanently. Scope: `operator:clients`. */
-  async revokeClient(id: string, options?: PostOptions): Promise<void> {
+  async revokeClient(id: string, options?: PostOptions & ChangeOptions): Promise<void> {
     await this.#call('revokeClient', { path: { id } }, options);
   }
 

@@ -1,4 +1,4 @@
-import type { Call, PostOptions } from '../operations.js';
+import type { Call, ChangeOptions, PostOptions } from '../operations.js';
 import type { StatusChange, Transfer } from '../types.js';
 
 /** What only the sandbox has; production responds with 404. */
@@ -11,7 +11,7 @@ export class Sandbox {
   }
 
   /** Changes the status of your own transfer, as the operator would. Scope: `transfers:write`. */
-  setTransferStatus(id: string, change: StatusChange, options?: PostOptions): Promise<Transfer> {
+  setTransferStatus(id: string, change: StatusChange, options?: PostOptions & ChangeOptions): Promise<Transfer> {
     return this.#call('setSandboxTransferStatus', { path: { id }, body: change }, options);
   }
 }

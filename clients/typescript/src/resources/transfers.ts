@@ -1,6 +1,6 @@
 import type { List } from '../list.js';
 import { listOf } from '../list-of.js';
-import type { Call, CallOptions, PostOptions, QueryOf } from '../operations.js';
+import type { Call, CallOptions, ChangeOptions, PostOptions, QueryOf } from '../operations.js';
 import type { NewTransfer, Transfer, TransferWithHistory } from '../types.js';
 
 /** Payment orders. */
@@ -31,7 +31,7 @@ export class Transfers {
   }
 
   /** Cancels a transfer that is still `CREATED`. Scope: `transfers:write`. */
-  cancel(id: string, options?: PostOptions): Promise<Transfer> {
+  cancel(id: string, options?: PostOptions & ChangeOptions): Promise<Transfer> {
     return this.#call('cancelTransfer', { path: { id } }, options);
   }
 }

@@ -1,7 +1,7 @@
 import { type EnsuredEndpoint, ensureEndpoint, type WantedEndpoint } from '../ensure-endpoint.js';
 import type { List } from '../list.js';
 import { listOf } from '../list-of.js';
-import type { Call, CallOptions, PostOptions, QueryOf } from '../operations.js';
+import type { Call, CallOptions, ChangeOptions, PostOptions, QueryOf } from '../operations.js';
 import type {
   Delivery,
   NewWebhookEndpoint,
@@ -55,17 +55,17 @@ export class WebhookEndpoints {
    * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, omitted `signatures` or `headers`
    * become none, an omitted `enabled` stays. A header without a value keeps the stored one. Scope: `webhooks:write`.
    */
-  update(webhookId: string, update: WebhookEndpointUpdate, options?: CallOptions): Promise<WebhookEndpoint> {
+  update(webhookId: string, update: WebhookEndpointUpdate, options?: ChangeOptions): Promise<WebhookEndpoint> {
     return this.#call('updateWebhookEndpoint', { path: { webhookId }, body: update }, options);
   }
 
   /** Changes the given fields of an endpoint; null clears one. Scope: `webhooks:write`. */
-  patch(webhookId: string, changes: WebhookEndpointPatch, options?: CallOptions): Promise<WebhookEndpoint> {
+  patch(webhookId: string, changes: WebhookEndpointPatch, options?: ChangeOptions): Promise<WebhookEndpoint> {
     return this.#call('patchWebhookEndpoint', { path: { webhookId }, body: changes }, options);
   }
 
   /** Deletes an endpoint, erases its secret and cancels its pending deliveries. Scope: `webhooks:write`. */
-  delete(webhookId: string, options?: CallOptions): Promise<void> {
+  delete(webhookId: string, options?: ChangeOptions): Promise<void> {
     return this.#call('deleteWebhookEndpoint', { path: { webhookId } }, options);
   }
 

@@ -1,7 +1,7 @@
 import { pendingText } from '../../../endpoints/disable.js';
 import { Refusal } from '../../../platform/refusal.js';
 import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
-import { Field, PostButton, Submit } from '../../components/parts.js';
+import { Field, Submit } from '../../components/parts.js';
 import { form, page, type SeeOther, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import {
@@ -11,6 +11,7 @@ import {
   endpointForm,
   endpointPage,
   readEndpoints,
+  ShownState,
 } from './endpoint.js';
 
 const registerPage = page({
@@ -68,7 +69,7 @@ const editPage = endpointPage('edit', {
     return (
       <>
         <form class="card stack narrow" method="post" action={`${path}/edit`}>
-          <input type="hidden" name="shown" value={visit.refused?.fields.get('shown') ?? endpoint.updated_at} />
+          <ShownState visit={visit} endpoint={endpoint} />
           <EndpointFields endpoint={endpoint} config={visit.config} refused={visit.refused} />
           <Submit cancel={path}>Save</Submit>
         </form>
@@ -79,14 +80,18 @@ const editPage = endpointPage('edit', {
 });
 
 const edit = endpointForm('edit', editPage, async (visit, fields) => {
-  await changeEndpoint(visit, endpointOf(fields), fields.get('shown') ?? undefined);
+  await changeEndpoint(visit, endpointOf(fields), fields.get('etag') ?? undefined);
   return seeOther(endpointPath(visit.params.webhookId), 'Saved.');
 });
 
 export const editPages = [editPage, edit];
 
 /** A page that says what its form cancels, and the form. */
-function endingPages(end: 'disable' | 'delete', effect: string, submit: (visit: EndpointVisit) => Promise<SeeOther>) {
+function endingPages(
+  end: 'disable' | 'delete',
+  effect: string,
+  submit: (visit: EndpointVisit, ifMatch: string | undefined) => Promise<SeeOther>,
+) {
   const shown = endpointPage(end, {
     points: 3,
     async view({ visit, endpoint, path }) {
@@ -96,30 +101,34 @@ function endingPages(end: 'disable' | 'delete', effect: string, submit: (visit: 
           <p>
             <strong>{pending} will be cancelled.</strong> {effect}
           </p>
-          <PostButton action={`${path}/${end}`} class="danger" note={<a href={path}>Cancel</a>}>
-            {end === 'disable' ? 'Disable this endpoint' : 'Delete this endpoint'}
-          </PostButton>
+          <form class="row" method="post" action={`${path}/${end}`}>
+            <ShownState visit={visit} endpoint={endpoint} />
+            <button type="submit" class="danger">
+              {end === 'disable' ? 'Disable this endpoint' : 'Delete this endpoint'}
+            </button>
+            <a href={path}>Cancel</a>
+          </form>
         </section>
       );
     },
   });
-  return [shown, endpointForm(end, shown, submit)];
+  return [shown, endpointForm(end, shown, (visit, fields) => submit(visit, fields.get('etag') ?? undefined))];
 }
 
 export const endPages = [
   ...endingPages(
     'disable',
     'New events are not delivered to it either. Once it is enabled again, you can recover what it missed.',
-    async (visit) => {
-      await changeEndpoint(visit, { enabled: false });
+    async (visit, ifMatch) => {
+      await changeEndpoint(visit, { enabled: false }, ifMatch);
       return seeOther(endpointPath(visit.params.webhookId), 'The endpoint is disabled.');
     },
   ),
   ...endingPages(
     'delete',
     'This cannot be undone. The secret is erased. To pause deliveries, disable the endpoint instead.',
-    async ({ operations, params: { webhookId } }) => {
-      await operations.change('deleteWebhookEndpoint', { params: { webhookId } });
+    async ({ operations, params: { webhookId } }, ifMatch) => {
+      await operations.change('deleteWebhookEndpoint', { params: { webhookId }, ifMatch });
       return seeOther('/console/endpoints', 'The endpoint is deleted.');
     },
   ),

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { ComponentChildren } from 'preact';
-import { listEndpoints, refuseIfChanged } from '../../../endpoints/endpoints.js';
+import { listEndpoints } from '../../../endpoints/endpoints.js';
 import { type EndpointHealth, readEndpointHealth } from '../../../endpoints/health.js';
+import { etagOf } from '../../../http/etag.js';
 import { presentEndpoint } from '../../../http/schemas/endpoint.js';
 import type { Handle } from '../../../platform/database/database.js';
 import { timeOf } from '../../../platform/ids.js';
@@ -34,8 +36,8 @@ export async function readEndpoints({ read, session }: Visit): Promise<readonly 
 
 /**
  * Changes fields of an endpoint; those that are not given stay.
- * @param shown `updated_at` of the endpoint that the form shows; if omitted, any state may be changed
- * @throws Refusal endpoint_changed where another request has changed the endpoint since
+ * @param ifMatch the ETag of the endpoint that the form shows; if omitted, any state may be changed
+ * @throws Refusal changed_meanwhile
  */
 export async function changeEndpoint(
   visit: EndpointVisit,
@@ -46,15 +48,13 @@ export async function changeEndpoint(
     signatures?: string[];
     enabled?: boolean;
   },
-  shown?: string,
+  ifMatch?: string,
 ): Promise<Endpoint> {
   const { webhookId } = visit.params;
   const changed = await visit.operations.change<Endpoint>('patchWebhookEndpoint', {
     params: { webhookId },
     body: change,
-    before: async (tx) => {
-      if (shown !== undefined) await refuseIfChanged(tx, visit.session.clientId, webhookId, shown);
-    },
+    ifMatch,
   });
   // The next page reads the health again, because the person has just changed the endpoint.
   readings.delete(visit.session.clientId);
@@ -121,12 +121,60 @@ export function endpointPage(tab: Tab, { view, ...declaration }: EndpointDeclara
       return (
         <>
           <EndpointHead {...request} here={tab} />
+          {isStale(visit) && <Changes before={shownBefore(visit)} now={endpoint} />}
           {await view(request)}
         </>
       );
     },
   });
 }
+
+/** Whether the form of the page was refused because it shows an older state. */
+const isStale = ({ refused }: Pick<Visit, 'refused'>) => refused?.refusal.code === 'changed_meanwhile';
+
+/**
+ * The hidden fields of a form that changes what it shows: the endpoint and its ETag. After a stale form they are those
+ * of the present state, so that whoever has seen the change can send it again.
+ */
+export function ShownState({ visit, endpoint }: Pick<EndpointRequest, 'visit' | 'endpoint'>) {
+  const typed = isStale(visit) ? undefined : visit.refused?.fields;
+  return (
+    <>
+      <input type="hidden" name="etag" value={typed?.get('etag') ?? etagOf(endpoint)} />
+      <input type="hidden" name="shown" value={typed?.get('shown') ?? JSON.stringify(endpoint)} />
+    </>
+  );
+}
+
+function shownBefore({ refused }: Pick<Visit, 'refused'>): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(refused?.fields.get('shown') ?? ''));
+  } catch {
+    return {};
+  }
+}
+
+/** What was changed since the form was opened. */
+function Changes({ before, now }: { before: Readonly<Record<string, unknown>>; now: Endpoint }) {
+  const changed = Object.entries(now).filter(
+    ([name, value]) => name in before && name !== 'updated_at' && !isDeepStrictEqual(before[name], value),
+  );
+  if (changed.length === 0) return null;
+  return (
+    <section class="banner warn" aria-label="Changed meanwhile">
+      <h2>Changed meanwhile</h2>
+      <ul>
+        {changed.map(([name, value]) => (
+          <li key={name}>
+            {name}: was <Untrusted text={shownValue(before[name])} />, is <Untrusted text={shownValue(value)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const shownValue = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
 
 /** Declares a form of one endpoint: a POST to the end of its path. @param shown the page that has the form */
 export function endpointForm(

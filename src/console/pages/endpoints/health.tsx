@@ -167,10 +167,10 @@ const healthPage = endpointPage('', {
 });
 
 /** Enabling leads to the recovery of what was missed, with its count. */
-const enable = endpointForm('enable', healthPage, async (visit) => {
+const enable = endpointForm('enable', healthPage, async (visit, fields) => {
   const { webhookId } = visit.params;
   const health = (await healthOf(visit)).get(webhookId);
-  const endpoint = await changeEndpoint(visit, { enabled: true });
+  const endpoint = await changeEndpoint(visit, { enabled: true }, fields.get('etag') ?? undefined);
   const since = missedSince(endpoint, health, visit.config.retention, visit.session.now);
   return seeOther(
     `${endpointPath(webhookId)}/statement?since=${encodeURIComponent(since)}`,

@@ -108,7 +108,7 @@ const deleteFirst = endpointForm('new-secret/delete-first', newSecretPage, async
     params: { webhookId: first.webhookId },
     before: async (tx) => {
       const alone = await readPendingAlone(tx, first.webhookId, second.webhookId);
-      if (alone) throw new Refusal('endpoint_changed', `${pendingAloneText(alone)} Wait until there are none.`);
+      if (alone) throw new Refusal('changed_meanwhile', `${pendingAloneText(alone)} Wait until there are none.`);
     },
   });
   return seeOther(endpointPath(second.webhookId), 'The switch is complete: this endpoint signs with the new secret.');

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { z } from 'zod';
 import type { EndpointHealth } from '../../../endpoints/health.js';
+import { etagOf } from '../../../http/etag.js';
 import type { endpointView } from '../../../http/schemas/endpoint.js';
 import { PostButton, timeValue } from '../../components/parts.js';
 import { countOf, countText, NextAttempt, Now, RelativeTime, Untrusted } from '../../components/values.js';
@@ -114,7 +115,9 @@ export function Trouble({ endpoint, health, editor, name }: Props & { editor: bo
         {reason === 'operator' ? 'Only the operator can enable it.' : 'Enable it, then recover what it missed.'}
       </p>
       {editor && reason !== 'operator' && (
-        <PostButton action={`${path}/enable`}>Enable and count what it missed</PostButton>
+        <PostButton action={`${path}/enable`} fields={{ etag: etagOf(endpoint) }}>
+          Enable and count what it missed
+        </PostButton>
       )}
     </div>
   );
