@@ -139,30 +139,41 @@ interface DeliveryFilters extends IdRange {
 export async function listDeliveries(
   db: Handle,
   clientId: string | null,
-  { status, endpointId, eventId, transferId, take, ...range }: DeliveryFilters,
+  filters: DeliveryFilters,
 ): Promise<DeliveryRecord[]> {
+  const ids = await newestIds(db, clientId, filters);
+  return findDeliveries(db, { id: { in: ids } });
+}
+
+async function findDeliveries(db: Handle, where: Prisma.DeliveryWhereInput): Promise<DeliveryRecord[]> {
+  const rows = await db.prisma.delivery.findMany({ where, orderBy: { id: 'desc' }, include: WITH_EVENT });
+  return withLastAttempts(db, await withEndpoints(db, rows));
+}
+
+async function newestIds(
+  db: Handle,
+  clientId: string | null,
+  { status, endpointId, eventId, transferId, take, ...range }: DeliveryFilters,
+): Promise<string[]> {
   const ofTransfer = transferId === undefined ? undefined : await eventIdsOfTransfer(db, clientId, transferId);
   const eventIds = eventId === undefined ? ofTransfer : [eventId].filter((id) => ofTransfer?.includes(id) ?? true);
   const bounds = idBounds(range);
-  const newest = async () => {
+  // An event has few deliveries, and the order of all ids is the order of time: neither needs the index by endpoint.
+  const isByIds = eventIds !== undefined || (status ?? clientId ?? endpointId ?? null) === null;
+  if (!isByIds) {
     const statuses = status ? [status] : Object.values(DeliveryStatus);
     const values = [statuses, clientId, endpointId ?? null, bounds.gte, bounds.lt, take];
     return (await db.query<{ id: string }>(NEWEST, values)).map(({ id }) => id);
+  }
+  const where = {
+    ...(status !== undefined && { status }),
+    ...(clientId !== null && { clientId }),
+    ...(endpointId !== undefined && { endpointId }),
+    ...(eventIds !== undefined && { eventId: { in: eventIds } }),
+    id: bounds,
   };
-  // An event has few deliveries, and the order of all ids is the order of time: neither needs the index by endpoint.
-  const isByIds = eventIds !== undefined || (status ?? clientId ?? endpointId ?? null) === null;
-  const where = isByIds
-    ? {
-        ...(status !== undefined && { status }),
-        ...(clientId !== null && { clientId }),
-        ...(endpointId !== undefined && { endpointId }),
-        ...(eventIds !== undefined && { eventId: { in: eventIds } }),
-        id: bounds,
-      }
-    : { id: { in: await newest() } };
-  const orderBy = { id: 'desc' } as const;
-  const rows = await db.prisma.delivery.findMany({ where, orderBy, take, include: WITH_EVENT });
-  return withLastAttempts(db, await withEndpoints(db, rows));
+  const rows = await db.prisma.delivery.findMany({ where, orderBy: { id: 'desc' }, take, select: { id: true } });
+  return rows.map(({ id }) => id);
 }
 
 /** More events than a transfer can have: each is a change of its status. */
@@ -217,10 +228,8 @@ export function responseFilterOf(text: string): ResponseFilter | undefined {
 }
 
 /** Reads these deliveries of a client, newest first; those that do not exist are left out. */
-export async function readDeliveries(db: Handle, clientId: string, ids: readonly string[]): Promise<DeliveryRecord[]> {
-  const where = { id: { in: [...ids] }, clientId };
-  const rows = await db.prisma.delivery.findMany({ where, orderBy: { id: 'desc' }, include: WITH_EVENT });
-  return withLastAttempts(db, await withEndpoints(db, rows));
+export function readDeliveries(db: Handle, clientId: string, ids: readonly string[]): Promise<DeliveryRecord[]> {
+  return findDeliveries(db, { id: { in: [...ids] }, clientId });
 }
 
 /** Deliveries that one page looks at, at most. */
@@ -234,27 +243,44 @@ const LOOKED_AT_FOR_RESPONSE = 1_000;
 export async function listDeliveriesByResponse(
   db: Handle,
   clientId: string,
-  filters: Omit<DeliveryFilters, 'eventId' | 'transferId'> & { response: ResponseFilter },
+  filters: DeliveryFilters & { response: ResponseFilter },
 ): Promise<{ records: DeliveryRecord[]; nextId: string | null }> {
-  const { status, endpointId, response, take, ...range } = filters;
-  const { gte, lt } = idBounds(range);
-  const statuses = status ? [status] : Object.values(DeliveryStatus);
-  const looked = await db.query<{ id: string }>(NEWEST, [
-    ...[statuses, clientId, endpointId ?? null, gte, lt],
-    LOOKED_AT_FOR_RESPONSE,
-  ]);
+  const { ids, nextId } = await idsByResponse(db, clientId, filters);
+  return { records: await readDeliveries(db, clientId, ids), nextId };
+}
+
+async function idsByResponse(
+  db: Handle,
+  clientId: string,
+  { response, take, ...filters }: DeliveryFilters & { response: ResponseFilter },
+): Promise<{ ids: string[]; nextId: string | null }> {
+  const looked = await newestIds(db, clientId, { ...filters, take: LOOKED_AT_FOR_RESPONSE });
   const [low, high] = /^\d/.test(response)
     ? [Number(response.replace('xx', '00')), Number(response.replace('xx', '99'))]
     : [null, null];
   const error = low === null ? response : null;
-  const matching = await db.query<{ id: string }>(WITH_RESPONSE, [looked.map(({ id }) => id), low, high, error, take]);
-  const records = await readDeliveries(
-    db,
-    clientId,
-    matching.map(({ id }) => id),
-  );
-  const last = matching.length === take ? matching.at(-1) : looked[LOOKED_AT_FOR_RESPONSE - 1];
-  return { records, nextId: last?.id ?? null };
+  const matching = await db.query<{ id: string }>(WITH_RESPONSE, [looked, low, high, error, take]);
+  const ids = matching.map(({ id }) => id);
+  const last = ids.length === take ? ids.at(-1) : looked[LOOKED_AT_FOR_RESPONSE - 1];
+  return { ids, nextId: last ?? null };
+}
+
+/**
+ * Lists the ids of a client's events with such a delivery, newest first, as `listDeliveriesByResponse` lists the
+ * deliveries.
+ * @param filters.response undefined: with any or none
+ * @returns `nextId`: the id of the delivery before which the next page starts; null: there is none
+ */
+export async function listEventIdsByDelivery(
+  db: Handle,
+  clientId: string,
+  { response, ...filters }: DeliveryFilters & { response: ResponseFilter | undefined },
+): Promise<{ eventIds: string[]; nextId: string | null }> {
+  const byResponse = response && (await idsByResponse(db, clientId, { ...filters, response }));
+  const ids = byResponse?.ids ?? (await newestIds(db, clientId, filters));
+  const found = await db.prisma.delivery.findMany({ where: { id: { in: ids } }, select: { eventId: true } });
+  const full = ids.length === filters.take ? (ids.at(-1) ?? null) : null;
+  return { eventIds: [...new Set(found.map(({ eventId }) => eventId))], nextId: byResponse?.nextId ?? full };
 }
 
 const WITH_RESPONSE = `

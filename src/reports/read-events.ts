@@ -99,8 +99,8 @@ select distinct d.event_id::text as id
  where d.event_id < $4::uuid
  order by id desc limit $7::int`;
 
-/** Reads a client's events of these ids, in their order. */
-function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
+/** Reads a client's events of these ids, newest first. */
+export function readEventRecords(db: Handle, clientId: string, ids: readonly string[]): Promise<EventRecord[]> {
   return findRecords(db, { where: { id: { in: [...ids] }, clientId }, orderBy: { id: 'desc' } });
 }
 

@@ -40,6 +40,32 @@ test('deliveries are filtered by their last response, and keep it on the way to 
   expect(rowsOf((await browser.get(next)).text)).toEqual([refused]);
 });
 
+test('events are filtered by endpoint and last response, together with their other filters', async () => {
+  const { clientId, browser } = await editor();
+  const [one, other] = [await makeEndpoint(auth.database, clientId), await makeEndpoint(auth.database, clientId)];
+  const make = (endpointId: string, outcomes: (number | string)[], status: 'failed' | 'pending' = 'failed') =>
+    makeTimeline(auth.database, clientId, { endpointId, outcomes, status });
+  const refused = await make(one.id, [503, 401]);
+  const waiting = await make(one.id, [500], 'pending');
+  const timeout = await make(other.id, ['timeout']);
+  const list = async (query: string) => {
+    const { text } = await browser.get(`/console/events?${query}`);
+    return [...text.matchAll(/<tr id="event-([^"]+)"/g)].map(([, id]) => id);
+  };
+  const ids = [timeout, waiting, refused].map(({ eventId }) => eventId);
+  expect(await list('webhookId=&response=')).toEqual(ids);
+  expect(await list(`webhookId=${one.id}`)).toEqual(ids.slice(1));
+  expect(await list(`webhookId=${one.id}&outcome=pending&created_after=2+h`)).toEqual([waiting.eventId]);
+  expect(await list('response=4xx')).toEqual([refused.eventId]);
+  expect(await list(`response=timeout&transfer_id=${timeout.transferId}`)).toEqual([timeout.eventId]);
+  expect(await list(`response=timeout&transfer_id=${refused.transferId}`)).toEqual([]);
+  expect((await browser.get('/console/events?response=odd')).status).toBe(422);
+  for (let i = 0; i < 20; i++) await make(other.id, [401]);
+  const { text } = await browser.get(`/console/events?webhookId=${other.id}`);
+  const next = /href="([^"]*cursor=[^"]*)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  expect(await list(next.split('?')[1] ?? '')).toEqual([timeout.eventId]);
+});
+
 test('a search finds an id, the end of an id as rows show it, and a reference, of this client alone', async () => {
   const { clientId, browser } = await editor();
   const { eventId, deliveryId, endpointId } = await makeTimeline(auth.database, clientId);

@@ -215,7 +215,11 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console': () => ['', '?period=30d'],
   '/console/operator': () => ['', '?period=30d'],
   '/console/search': ({ delivery, transfer }) => [`?q=${delivery}`, `?q=${transfer}`, '?q=…0123abcd', '?q=none'],
-  '/console/events': ({ transfer, delivery }) => [
+  '/console/events': ({ transfer, delivery, endpoint }) => [
+    `?webhookId=${endpoint}`,
+    `?webhookId=${endpoint}&outcome=failed&${FIELDS}`,
+    `?response=4xx&${cursor('deliveries')}`,
+    `?response=timeout&transfer_id=${transfer}`,
     '',
     `?${FIELDS}`,
     `?transfer_id=${transfer}`,

@@ -34,16 +34,11 @@ export const deliveryList = page({
     const endpoints = await readEndpoints(visit);
     const names = namesOf(endpoints);
     const response = query.get('response') ?? '';
-    const { data, next_cursor: nextCursor } = await (response === ''
-      ? readPlain(visit)
-      : readByResponse(visit, response));
+    const { data, next_cursor: nextCursor } = await (response === '' ? readPlain(visit) : readByResponse(visit));
     const transfers = await transfersOf(
       visit,
       data.map(({ transfer_id }) => transfer_id),
     );
-    const choices = endpoints.map(({ webhookId }) => ({ value: webhookId, text: names.get(webhookId) ?? '' }));
-    // A bar of the endpoint's page leads to a single status, such as 401.
-    const responses = response === '' || RESPONSES.includes(response) ? RESPONSES : [response, ...RESPONSES];
     return (
       <>
         <h1>Deliveries</h1>
@@ -51,9 +46,9 @@ export const deliveryList = page({
           {...{ path: PATH, query, many: 'deliveries', nextCursor }}
           filters={
             <>
-              <Select label="Endpoint" name="webhookId" value={query.get('webhookId')} choices={[ANY, ...choices]} />
+              <EndpointFilter {...{ query, names }} />
               <Select label="Status" name="status" value={query.get('status')} choices={[ANY, ...STATUSES]} />
-              <Select label="Last response" name="response" value={response} choices={[ANY, ...responses]} />
+              <ResponseFilter query={query} />
             </>
           }
           table={
@@ -69,6 +64,18 @@ export const deliveryList = page({
   },
 });
 
+export function EndpointFilter({ query, names }: { query: URLSearchParams; names: ReadonlyMap<string, string> }) {
+  const choices = [ANY, ...Array.from(names, ([value, text]) => ({ value, text }))];
+  return <Select label="Endpoint" name="webhookId" value={query.get('webhookId')} choices={choices} />;
+}
+
+export function ResponseFilter({ query }: { query: URLSearchParams }) {
+  const value = query.get('response') ?? '';
+  // A bar of the endpoint's page leads to a single status, such as 401.
+  const responses = value === '' || RESPONSES.includes(value) ? RESPONSES : [value, ...RESPONSES];
+  return <Select label="Last response" name="response" value={value} choices={[ANY, ...responses]} />;
+}
+
 type Page = Listed<Delivery>;
 
 function readPlain({ operations, query }: Visit): Promise<Page> {
@@ -81,27 +88,41 @@ const cursors = idCursor('deliveries');
 const PAGE = 20;
 
 /** The last response is a filter of the console alone. A page looks at a thousand deliveries, and may be short. */
-async function readByResponse(visit: Visit, text: string): Promise<Page> {
-  const { query, session } = visit;
+async function readByResponse({ query, session, read }: Visit): Promise<Page> {
+  const { response, ...filters } = deliveryFilters(query, 'status');
+  if (!response) throw new TypeError('there is no response to filter by');
+  const { records, nextId } = await read((db) =>
+    listDeliveriesByResponse(db, session.clientId, { ...filters, response }),
+  );
+  return { data: records.map(presentDelivery), next_cursor: nextId === null ? null : cursors.write(nextId) };
+}
+
+/**
+ * The filters of a list that is made of deliveries.
+ * @param statusField the parameter that names a status @throws Refusal invalid_request
+ */
+export function deliveryFilters(query: URLSearchParams, statusField: 'status' | 'outcome') {
   const { created_after: after, created_before: before } = listQuery(query);
+  const text = query.get('response') ?? '';
   const response = responseFilterOf(text);
-  const status = STATUSES.find((one) => one === query.get('status'));
-  const webhookId = query.get('webhookId')?.toLowerCase() ?? '';
-  if (response === undefined) {
+  if (text !== '' && response === undefined) {
     const error = { code: 'invalid_value', detail: 'must be a status such as 4xx or 401, or an error such as timeout' };
     throw new Refusal('invalid_request', 'The response cannot be read.', [{ parameter: 'response', ...error }]);
   }
-  const filters = {
+  const idIn = (name: string) => {
+    const id = query.get(name)?.trim().toLowerCase() ?? '';
+    return isId(id) ? id : undefined;
+  };
+  return {
     response,
-    status,
-    endpointId: isId(webhookId) ? webhookId : undefined,
+    status: STATUSES.find((one) => one === query.get(statusField)),
+    endpointId: idIn('webhookId'),
+    transferId: idIn('transfer_id'),
     createdAfter: after === undefined ? undefined : Date.parse(after),
     createdBefore: before === undefined ? undefined : Date.parse(before),
     before: cursors.read(query.get('cursor') ?? ''),
     take: PAGE,
   };
-  const { records, nextId } = await visit.read((db) => listDeliveriesByResponse(db, session.clientId, filters));
-  return { data: records.map(presentDelivery), next_cursor: nextId === null ? null : cursors.write(nextId) };
 }
 
 interface TableProps {

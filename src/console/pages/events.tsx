@@ -1,16 +1,18 @@
 import type { z } from 'zod';
 import { eventSubject } from '../../delivery/event-catalogue.js';
 import { idCursor } from '../../http/paging.js';
-import type { eventView } from '../../http/schemas/delivery.js';
+import { type eventView, presentEvent } from '../../http/schemas/delivery.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { isId } from '../../platform/ids.js';
-import { findEventOf, readEventTimeline } from '../../reports/read-events.js';
+import { listEventIdsByDelivery } from '../../reports/read-deliveries.js';
+import { findEventOf, readEventRecords, readEventTimeline } from '../../reports/read-events.js';
 import { ANY, List, type Listed, listQuery, Pager, Table } from '../components/lists.js';
 import { Facts, Field, Live, Select, Up } from '../components/parts.js';
 import { CopyButton, Id, JsonText, Time } from '../components/values.js';
 import { form, page, seeOther, type Visit } from '../page.js';
+import { deliveryFilters, EndpointFilter, ResponseFilter } from './deliveries.js';
 import { DeliveryCard } from './delivery.js';
-import { namesOf } from './endpoints/endpoint.js';
+import { namesOf, readEndpoints } from './endpoints/endpoint.js';
 import { eventPath, transferHref } from './paths.js';
 import { TransferLabel, type TransferSummaries, transfersOf } from './transfer-label.js';
 
@@ -24,7 +26,7 @@ const OUTCOMES = Object.values(DeliveryStatus);
 export const eventList = page({
   path: PATH,
   scope: 'webhooks:read',
-  points: 3,
+  points: 6,
   title: 'Events',
   hasRows: true,
   navigation: 'Events',
@@ -34,9 +36,11 @@ export const eventList = page({
     if (id && !isId(id)) return seeOther(`/console/search?${new URLSearchParams({ q: id })}`);
     const found = id && (await visit.read((db) => findEventOf(db, visit.session.clientId, id)));
     if (found) return seeOther(eventPath(found.eventId, found.deliveryId));
-    const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Event>>('listEvents', {
-      query: { ...listQuery(query), transfer_id: id },
-    });
+    const byDelivery = Boolean(query.get('webhookId') || query.get('response'));
+    const { data, next_cursor: nextCursor } = await (byDelivery
+      ? readByDelivery(visit)
+      : visit.operations.read<Listed<Event>>('listEvents', { query: plainQuery(query, id) }));
+    const names = namesOf(await readEndpoints(visit));
     const transfers = await transfersOf(
       visit,
       data.map((event) => event.data.id),
@@ -48,12 +52,14 @@ export const eventList = page({
           {...{ path: PATH, query, many: 'events', nextCursor }}
           filters={
             <>
+              <EndpointFilter {...{ query, names }} />
               <Select
                 label="Has a delivery that is"
                 name="outcome"
                 value={query.get('outcome')}
                 choices={[ANY, ...OUTCOMES]}
               />
+              <ResponseFilter query={query} />
               <Field
                 label="Id"
                 name="transfer_id"
@@ -71,6 +77,21 @@ export const eventList = page({
     );
   },
 });
+
+/** Without the filters of the console alone, which are empty. */
+function plainQuery(query: URLSearchParams, id: string | undefined) {
+  return { ...listQuery(query), webhookId: undefined, response: undefined, transfer_id: id };
+}
+
+/** Endpoint and response are filters of the console alone: the events that have such a delivery. */
+async function readByDelivery({ query, session, read }: Visit): Promise<Listed<Event>> {
+  const filters = deliveryFilters(query, 'outcome');
+  return read(async (db) => {
+    const { eventIds, nextId } = await listEventIdsByDelivery(db, session.clientId, filters);
+    const records = await readEventRecords(db, session.clientId, eventIds);
+    return { data: records.map(presentEvent), next_cursor: nextId === null ? null : deliveryCursors.write(nextId) };
+  });
+}
 
 interface EventTableProps {
   /** Names their transfers; undefined: they are all of one. */
@@ -118,6 +139,7 @@ function Delivered({ counts }: { counts: Event['deliveries'] }) {
 /** An event has a delivery for each endpoint: seldom more than a few. */
 const DELIVERIES_A_PAGE = 25;
 const cursors = idCursor("an event's deliveries");
+const deliveryCursors = idCursor('deliveries');
 
 /** `/console/events/{id}`: what happened to this event, and what happens next. */
 export const eventPage = page({
