@@ -34,13 +34,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('the shop passes the check that its workflow runs', () => {
+test('the shop passes the check that its workflow runs, and keeps nothing of it', async () => {
   const workflow = readFileSync(join(root, 'examples/receiver/ci.yml'), 'utf8');
   const [, args = ''] = /npx transfer-service-client (check .*)/.exec(workflow) ?? [];
   const given = args.replace('http://localhost:4100/hook', url).split(' ');
   const bin = join(root, 'clients/typescript/bin.js');
   const { status, stdout } = spawnSync(process.execPath, [bin, ...given], { cwd: folder, encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringMatching(/the receiver has passed the check/) });
+  expect(await database.query('select id from shop.inbox_events', [])).toEqual([]);
 });
 
 test('the shop ships the goods of a COMPLETED transfer once', async () => {

@@ -1,3 +1,4 @@
+export { isCheckEvent } from './check/event.js';
 export { TransferServiceClient } from './client.js';
 export type { EnsuredEndpoint, WantedEndpoint } from './ensure-endpoint.js';
 export { type ConnectionErrorCode, type ErrorCode, type FieldError, TransferServiceError } from './error.js';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { caseRequest } from '../../../clients/typescript/src/check/requests.js';
 import { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import { createInbox, type PgInboxOptions } from '../../../clients/typescript/src/inbox.js';
 import type { DeliveredEvent } from '../../../clients/typescript/src/types.js';
@@ -76,6 +77,22 @@ async function event(at: number, data: Partial<DeliveredEvent['data']> = {}): Pr
 }
 
 describe('a push', () => {
+  test('of a check has its effect tried and rolled back, so that nothing of it is kept', async () => {
+    const { body } = caseRequest('valid', { secret: SECRET, validBody: null });
+    const seen: string[] = [];
+    const { inbox, push } = await makeInbox({
+      async onEvent(event, { tx }) {
+        await tx.query(`insert into ${schema}.effects (id) values ($1)`, [event.id]);
+        seen.push(event.id);
+        if (seen.length === 3) throw new Error('broken');
+      },
+    });
+    const event = JSON.parse(body) as DeliveredEvent;
+    expect([await push(event), await push(event), await push(event)]).toEqual([204, 204, 500]);
+    expect([seen, await effects(), await inbox.parked()]).toEqual([[event.id, event.id, event.id], [], []]);
+    expect((await pool.query(`select from ${schema}.inbox_events`)).rowCount).toBe(0);
+  });
+
   test('has its effect once, however often and concurrently it is repeated', async () => {
     const { push } = await makeInbox();
     const [one, another] = [await event(Date.now() - 1_000), await event(Date.now() - 900)];

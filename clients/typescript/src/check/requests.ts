@@ -49,8 +49,8 @@ export function caseRequest(
   return requests[name]();
 }
 
-/** An event of a transfer that does not exist. */
-function event(at: number, transfer = idAt(Date.now()), status: 'PROCESSING' | 'SENT' = 'SENT'): string {
+/** An event of a transfer that does not exist: see `isCheckEvent`. */
+function event(at: number, transfer = idAt(0), status: 'PROCESSING' | 'SENT' = 'SENT'): string {
   const created_at = new Date(at).toISOString().slice(0, -1);
   const data = { id: transfer, status };
   return JSON.stringify({ id: idAt(at), version: EVENT_VERSION, type: 'transfer.status_changed', data, created_at });

@@ -1,3 +1,4 @@
+import { isCheckEvent } from '../check/event.js';
 import type { DeliveredEvent } from '../types.js';
 import type { InboxDatabase, Row } from './database.js';
 import type { Statements } from './schema.js';
@@ -39,7 +40,7 @@ const EARLIER_EVENTS: Readonly<Record<string, number>> = { SENT: 1, COMPLETED: 2
 
 /**
  * Handles one event: its effect and its id are committed together, or neither is. Events of one transfer take turns, so
- * that feed and pushes may meet, in one process or several.
+ * that feed and pushes may meet, in one process or several. Of an event of a check, nothing is kept.
  * @param again handles a parked event too
  * @throws what the database throws when it cannot even store the failure
  */
@@ -51,6 +52,7 @@ export async function handle<Tx>(
   const key = [event.id, transferOf(event), event.created_at] as const;
   const query = async (tx: Tx, text: string, values: readonly (string | number | null)[]) =>
     (await database.query(tx, text, values)) as readonly Row[];
+  const isCheck = isCheckEvent(event);
   let misses = false;
   try {
     return await database.transaction(async (tx) => {
@@ -60,11 +62,14 @@ export async function handle<Tx>(
       if (known?.parked && !again) return { outcome: 'parked', misses };
       misses = Number(known?.earlier) < (EARLIER_EVENTS[event.data?.status] ?? 0);
       await onEvent(event, { tx, isLate: known?.late === true, createdAt: new Date(`${event.created_at}Z`) });
+      if (isCheck) throw CHECKED;
       const [stored] = await query(tx, sql.handled, key);
       if (!stored) throw new Error(`the event ${event.id} was handled at the same time`);
       return { outcome: 'handled', misses };
     });
   } catch (error) {
+    if (error === CHECKED) return { outcome: 'handled', misses: false };
+    if (isCheck) return { outcome: 'failed', error, misses: false };
     const failure = [JSON.stringify(event), messageOf(error), isOfDatabase(error) ? 0 : 1, maxTries];
     const [stored] = await database.transaction((tx) => query(tx, sql.failed, [...key, ...failure]));
     // The reply to a commit may be lost: then it is handled.
@@ -72,6 +77,9 @@ export async function handle<Tx>(
     return { outcome: stored.parked ? 'parked' : 'failed', error, misses };
   }
 }
+
+/** Rolls back what `onEvent` has done with an event of a check. */
+const CHECKED = new Error('an event of a check');
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
