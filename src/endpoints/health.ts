@@ -2,7 +2,7 @@ import { type Handle, readClock, rowOf, timeLimited } from '../platform/database
 import { lowestIdOf, timeOf } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { AttemptError } from '../platform/vocabulary.js';
-import { failingSinceOf, HOUR, type HourCount, quantileOf, sumOf } from './hours.js';
+import { failingSinceOf, HOUR, type HourCount, newestHours, quantileOf, sumOf } from './hours.js';
 
 /**
  * SQL: the newest deliveries of an endpoint in one status. Only the index on (endpoint, status, id) has their order:
@@ -95,7 +95,7 @@ export async function getEndpointHealth(db: Handle, clientId: string, endpointId
 }
 
 /** SQL: the counts `h` of the newest 48 hours with attempts at the endpoint `e`. Older ones are for plots alone. */
-const RECENT = '(select * from endpoint_hours where endpoint_id = e.id order by hour desc limit 48) h';
+const RECENT = `(${newestHours('e.id', 48)}) h`;
 
 /**
  * SQL: the latest success of the endpoint `e`, the latest failure of the newest hours, and the start of the run of
@@ -198,7 +198,7 @@ const FAILING = `
 select ${LATEST_COLUMNS}, pending.count as pending, pending.first_ends_at as "firstEndsAt"
   from webhook_endpoints e
  cross join lateral (
-   select * from ${RECENT} order by h.hour desc limit 1) newest${LATEST}
+   ${newestHours('e.id', 1)}) newest${LATEST}
  cross join lateral (
    select count(*)::int as count, min(ends_at) as first_ends_at from (${pendingLadders(COUNTED_PENDING)}) p) pending
  where e.deleted_at is null and ($1::uuid is null or e.client_id = $1::uuid) and ($2::uuid is null or e.id < $2::uuid)

@@ -185,6 +185,15 @@ function sumOfTwo(a: HourCount, b: HourCount): HourCount {
   };
 }
 
+/**
+ * SQL: the newest hours of an endpoint. A range and its order name the endpoint, although it is one: with `=`, Postgres
+ * may read the hours of all endpoints until one is this endpoint's.
+ * @param condition on them; none by default
+ */
+export const newestHours = (endpoint: string, limit: number, condition = 'true') => `
+ select * from endpoint_hours where endpoint_id >= ${endpoint} and endpoint_id <= ${endpoint} and ${condition}
+  order by endpoint_id desc, hour desc limit ${limit}`;
+
 const time = (column: string) => `to_timestamp(i.${column} / 1000.0)`;
 /** The failure's columns come from the later of the two failures. */
 const ofLaterFailure = (column: string) =>
@@ -210,8 +219,7 @@ insert into endpoint_hours as h (endpoint_id, hour, succeeded, failed, answer_ti
 select i.endpoint_id, ${time('hour')}, i.succeeded, i.failed, i.answer_times, ${time('last_success_at')},
        ${time('last_failure_at')},
        case when i.failing_since is not null then least(${time('failing_since')}, case when i.last_success_at is null then (
-         select p.failing_since from endpoint_hours p
-          where p.endpoint_id = i.endpoint_id and p.hour < ${time('hour')} order by p.hour desc limit 1) end) end,
+         select p.failing_since from (${newestHours('i.endpoint_id', 1, `hour < ${time('hour')}`)}) p) end) end,
        i.causes, i.last_error, i.last_response_status
   from json_to_recordset($1::json) as i(endpoint_id uuid, hour bigint, succeeded int, failed int, answer_times int[],
        last_success_at bigint, last_failure_at bigint, failing_since bigint, causes jsonb, last_error text, last_response_status int)

@@ -1,6 +1,7 @@
 import type { Handle } from '../platform/database/database.js';
 import type { AttemptError } from '../platform/vocabulary.js';
 import { COUNTED_PENDING, LATEST, newestDeliveries, pendingLadders } from './health.js';
+import { newestHours } from './hours.js';
 import { notifyAbout } from './notifications.js';
 
 /** Failed attempts after which an endpoint without a success is failing, even if no delivery is exhausted. */
@@ -68,8 +69,7 @@ const FAILING = `
 with ${LOOKED_AT}, suspect as materialized (
   select e.* from looked_at e
     left join lateral (
-     select h.last_failure_at, h.last_success_at from endpoint_hours h
-      where h.endpoint_id = e.id order by h.hour desc limit 1) newest on true
+     ${newestHours('e.id', 1)}) newest on true
     left join lateral (
      ${newestDeliveries('finished_at as at', { ...ofEndpoint('failed'), limit: 1 })}) exhausted on true
    where e.enabled

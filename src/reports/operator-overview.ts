@@ -1,4 +1,5 @@
 import { newestDeliveries } from '../endpoints/health.js';
+import { newestHours } from '../endpoints/hours.js';
 import type { Handle } from '../platform/database/database.js';
 
 /** A client as the operator's page shows it: its attempts of 24 hours, and its endpoints. */
@@ -46,8 +47,8 @@ select s.id::text, s.name, s.succeeded, s.failed, s.at as "lastSuccessAt", count
   from shown s
   join webhook_endpoints e on e.client_id = s.id and e.deleted_at is null
   left join lateral (
-    select last_failure_at > coalesce(last_success_at, '-infinity') as failing from endpoint_hours
-     where endpoint_id = e.id order by hour desc limit 1) newest on true
+    select last_failure_at > coalesce(last_success_at, '-infinity') as failing
+      from (${newestHours('e.id', 1)}) h) newest on true
  cross join lateral (
     select count(*) as count from (
       ${newestDeliveries('', { endpoint: 'e.id', status: `'pending'`, limit: '$2::int' })}) p) pending

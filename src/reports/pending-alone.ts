@@ -27,9 +27,9 @@ export type PendingAlone = NonNullable<Awaited<ReturnType<typeof readPendingAlon
 
 type Row = { pending: number; alone: number; oldest: string | null };
 
-/** The oldest pending deliveries. Their order makes Postgres choose the index on (endpoint, status, id). */
+/** The oldest pending deliveries. Their order is that of the index on (endpoint, status, id desc), read backwards. */
 const PENDING_ALONE = `
 select count(*)::int as pending, (count(*) filter (where d.id is null))::int as alone, min(l.delivery_id::text) as oldest
   from (select id as delivery_id, event_id as id from deliveries
          where endpoint_id = $2::uuid and status >= 'pending' and status <= 'pending' and id < $3::uuid
-         order by status, id limit ${COUNTED_ALONE + 1}) l${LEFT_JOIN_DELIVERY}`;
+         order by status desc, deliveries.id limit ${COUNTED_ALONE + 1}) l${LEFT_JOIN_DELIVERY}`;
