@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { SignedStatement } from '../../clients/typescript/src/statement.js';
 import type { Config } from '../platform/config/config.js';
 import { type Database, readClock } from '../platform/database/database.js';
 import type { MasterKeys } from '../platform/database/encryption.js';
@@ -65,22 +66,8 @@ const TYPE = 'at+jwt';
 /** Another type than that of tokens: a statement's signature gives no access. */
 const STATEMENT_TYPE = 'statement+jwt';
 
-/** What the signature of a statement covers, besides `iss` and `iat`. */
-export interface StatementClaims {
-  /** The client. */
-  sub: string;
-  webhookId: string;
-  since: Date;
-  until: Date;
-  events: number;
-  succeeded: number;
-  pending: number;
-  failed: number;
-  cancelled: number;
-  missing: number;
-  complete: boolean;
-  digest: string;
-}
+/** What the signature of a statement covers, but for what signing adds. */
+export type StatementClaims = Omit<SignedStatement, 'iss' | 'iat'>;
 
 /** The claims of a verified token and the key that signed it; `expiresAt` in seconds since 1970. */
 const CLAIMS = z
@@ -266,9 +253,9 @@ export function openAuthority(dependencies: AuthorityDependencies) {
     },
 
     /** Signs a statement of an endpoint. @throws Refusal unavailable */
-    async signStatement({ since, until, ...claims }: StatementClaims): Promise<string> {
+    async signStatement(claims: StatementClaims): Promise<string> {
       const { kid, key } = await readInTime(keyRing.signingKey());
-      return new SignJWT({ ...claims, since: since.toISOString(), until: until.toISOString() })
+      return new SignJWT({ ...claims })
         .setProtectedHeader({ alg: SIGNING_ALGORITHM, typ: STATEMENT_TYPE, kid })
         .setIssuer(issuer)
         .setIssuedAt(await seconds())

@@ -53,8 +53,8 @@ export async function readStatement(db: Handle, request: StatementRequest) {
   // No event is added to the window any more.
   const final = until < now - FINAL_AFTER;
   const signed = {
-    since: new Date(since),
-    until: new Date(until),
+    since: new Date(since).toISOString(),
+    until: new Date(until).toISOString(),
     events,
     succeeded,
     pending,

@@ -288,6 +288,12 @@ test('the statement is shown in words, and an error of its window at its field',
   expect(status).toBe(200);
   expect(text).toContain('Complete: this endpoint has received every event');
   expect(text).toContain('This is not final:');
+  expect(text).not.toContain('Copy the signature');
+  const past = new URLSearchParams({ since: '2 h', until: '61 min' });
+  const final = (await browser.get(`${path}/statement?${past}`)).text;
+  const digest = /data-copy="([0-9a-f]{64})"/.exec(final)?.[1];
+  const payload = /data-copy="[\w-]+\.([\w-]+)\.[\w-]+"/.exec(final)?.[1] ?? '';
+  expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({ digest, events: 0 });
   const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
   expect(wrong.status).toBe(422);
   expect(wrong.text).toMatch(/id="error-since"/);

@@ -178,6 +178,11 @@ describeInBrowser('endpoints, in a browser', () => {
     await page.getByRole('link', { name: 'Statement and recovery' }).click();
     await page.getByRole('button', { name: 'Create the statement' }).click();
     await page.getByText('Complete: this endpoint has received every event').waitFor();
+    await page.getByLabel('Since').fill('3 h');
+    await page.getByLabel('Until').fill('2 h');
+    await page.getByRole('button', { name: 'Create the statement' }).click();
+    await page.getByText('Signature', { exact: true }).click();
+    await page.getByRole('button', { name: 'Copy the signature' }).waitFor();
     await fits(visitor);
     await endsWell(visitor);
   });

@@ -4,7 +4,7 @@ import type { recovered } from '../../../http/schemas/recovery.js';
 import type { statementView } from '../../../http/schemas/statement.js';
 import { readTime } from '../../components/lists.js';
 import { Facts, Submit, TimeField, timeValue } from '../../components/parts.js';
-import { countOf, countText, Time } from '../../components/values.js';
+import { CopyButton, countOf, countText, JsonText, Time } from '../../components/values.js';
 import { isEditor, seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { type Endpoint, endpointForm, endpointPage } from './endpoint.js';
@@ -86,7 +86,7 @@ function recoverText(lost: number, pending: number): string {
 
 /** What happened to the events of a time range at one endpoint: a sentence first, then numbers. */
 function StatementView({ statement }: { statement: Statement }) {
-  const { since, until, complete, final, disabled_periods } = statement;
+  const { since, until, complete, final, disabled_periods, digest, signature } = statement;
   const lost = lostOf(statement);
   const tone = complete ? 'good-text' : lost > 0 ? 'bad-text' : undefined;
   const number = (name: 'events' | 'succeeded' | 'pending' | 'failed' | 'cancelled' | 'missing', meaning: string) => (
@@ -120,8 +120,25 @@ function StatementView({ statement }: { statement: Statement }) {
                 from <Time at={from} /> {to ? <>to {<Time at={to} />}</> : 'until now'} ({reason})
               </div>
             )),
+          digest: (
+            <>
+              <code>{digest}</code> <CopyButton copies={digest} label="Copy the digest" />
+            </>
+          ),
         }}
       />
+      {signature && (
+        <details class="stack">
+          <summary>Signature</summary>
+          <div class="row between">
+            <p class="hint">
+              It signs all of the above: <code>npx transfer-service-client verify-statement FILE</code>
+            </p>
+            <CopyButton copies={signature} label="Copy the signature" />
+          </div>
+          <JsonText label="Signature of the statement" text={signature} />
+        </details>
+      )}
     </section>
   );
 }
