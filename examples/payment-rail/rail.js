@@ -11,7 +11,7 @@ export function createRail(operator, bank, log = console.log) {
   async function report(id, status, reasonCode) {
     try {
       await operator.setTransferStatus(id, { status, ...(reasonCode && { reason_code: reasonCode }) });
-      log(`${id} ${status}`);
+      log(`${id} ${status}${reasonCode ? `: ${reasonCode}` : ''}`);
       return true;
     } catch (error) {
       if (error?.code !== 'invalid_transition') throw error;

@@ -167,15 +167,22 @@ export async function ensureRetentionSchedule(connection: Connection, namespace:
   return false;
 }
 
-/** The release whose task queues are fair to clients, and with which the service is tested. */
-const OLDEST = [1, 29] as const;
-const TOO_OLD = `older than ${OLDEST.join('.')}, so that clients' workflows do not take turns; upgrade it`;
+/** The oldest supported release (docs/operations/temporal.md), and the first one whose task queues can be fair. */
+const [SUPPORTED, FAIR] = ['1.31', '1.29'] as const;
 
-/** Whether a server has a version, and is older than supported: others, such as Temporal Cloud, hide or change it. */
-function isTooOld(version: string | null): boolean {
-  const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version ?? '') ?? [];
-  if (major === undefined) return false;
-  return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
+/** Whether a server has a version, and is older: others, such as Temporal Cloud, hide or change it. */
+function isOlder(version: string, than: string): boolean {
+  if (!/^v?\d+\.\d+\./.test(version)) return false;
+  return version.replace('v', '').localeCompare(than, 'en', { numeric: true }) < 0;
+}
+
+/** Only production needs a supported release: the embedded stack has the one that it finds or builds. */
+export function serverFinding(at: string, version: string, environment: Config['environment']): Finding {
+  const text = `${at}, version ${version || 'unknown'}`;
+  const turns = `${text}: older than ${FAIR}, so that clients' workflows do not take turns; upgrade it`;
+  const found = finding('Temporal', text, isOlder(version, FAIR) && turns);
+  if (!found.ok || environment !== 'production' || !isOlder(version, SUPPORTED)) return found;
+  return { ...found, warning: true, detail: `${text}: older than ${SUPPORTED}, the oldest supported release` };
 }
 
 const FIX = 'run transfer-service migrate';
@@ -185,7 +192,7 @@ const FIX = 'run transfer-service migrate';
  * @param further a check of what the service does with Temporal
  */
 export async function temporalFindings(
-  temporal: Config['temporal'],
+  { temporal, environment }: Pick<Config, 'temporal' | 'environment'>,
   further?: (client: Client) => Promise<Finding>,
 ): Promise<Finding[]> {
   const { namespace } = temporal;
@@ -193,8 +200,7 @@ export async function temporalFindings(
   if (connection instanceof Error) return [finding('Temporal', '', connection.message)];
   try {
     const { serverVersion = '' } = await connection.workflowService.getSystemInfo({});
-    const at = `${temporal.address}, version ${serverVersion || 'unknown'}`;
-    const reached = finding('Temporal', at, isTooOld(serverVersion) && `${at}: ${TOO_OLD}`);
+    const reached = serverFinding(temporal.address, serverVersion, environment);
     const described = await connection.workflowService.describeNamespace({ namespace }).catch(() => undefined);
     if (!described) return [reached, finding('namespace', '', `there is no ${namespace}; ${FIX}`)];
     const retention = 1_000 * (described.config?.workflowExecutionRetentionTtl?.seconds?.toNumber() ?? 0);

@@ -1,4 +1,4 @@
-import { migrateTemporal, missingAttributes, RETENTION_SCHEDULE } from '../../src/temporal/namespace.js';
+import { migrateTemporal, missingAttributes, RETENTION_SCHEDULE, serverFinding } from '../../src/temporal/namespace.js';
 import '../support/quiet-temporal.js';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -127,4 +127,21 @@ describe('missing search attributes', () => {
       expect(await missingAttributes(bare, refusing)).toEqual(ALL);
     });
   });
+});
+
+const stateOf = (version: string, environment: 'sandbox' | 'production') => {
+  const { ok, warning = false } = serverFinding('temporal:7233', version, environment);
+  return ok ? (warning ? 'warning' : 'ok') : 'fault';
+};
+
+it.each([
+  ['1.9.2', 'fault', 'fault'],
+  ['v1.28.4', 'fault', 'fault'],
+  ['1.29.1', 'ok', 'warning'],
+  ['1.31.5', 'ok', 'ok'],
+  ['2.0.0', 'ok', 'ok'],
+  ['', 'ok', 'ok'],
+  ['cloud', 'ok', 'ok'],
+])('Temporal %s is %s for doctor in a sandbox, and %s in production', (version, sandbox, production) => {
+  expect([stateOf(version, 'sandbox'), stateOf(version, 'production')]).toEqual([sandbox, production]);
 });

@@ -79,7 +79,7 @@ async function temporalFindings(config: Config, database: Database): Promise<Fin
   if (start?.failed) return [finding('Temporal', '', start.line)];
   if (start) return [warning('Temporal', `starting: ${start.line}`)];
   const every = config.workflows === 'every-event' ? (client: Client) => workflowsFinding(database, client) : undefined;
-  return (await import('../../temporal/namespace.js')).temporalFindings(config.temporal, every);
+  return (await import('../../temporal/namespace.js')).temporalFindings(config, every);
 }
 
 /** With a workflow for every event, load may exceed what Temporal starts. */
