@@ -4,7 +4,7 @@ import { withoutDeadline } from '../platform/deadline.js';
 import { failpoint } from '../platform/failpoints.js';
 import { type EventType, eventBodySql } from './event-catalogue.js';
 import type { Handover, LeasedAttempt, QueuedEvent } from './handover.js';
-import { LEASE } from './lease.js';
+import { AT_ONCE, LEASE } from './lease.js';
 
 /** Placeholders in the producer's statement, such as `$11`, for the values of `appendValues`, in the same order. */
 export type AppendPlaceholders = readonly [type: string, ladder: string, token: string, except: string];
@@ -28,7 +28,7 @@ export interface AppendedEvent {
 /** What attempts need of their endpoint. */
 export type Receiver = Pick<
   LeasedAttempt,
-  'endpointId' | 'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard'
+  'endpointId' | 'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard' | 'maxPerSecond'
 >;
 
 /**
@@ -42,7 +42,7 @@ export type Receiver = Pick<
  */
 export function appendEvents(source: string, [type, ladder, token, except]: AppendPlaceholders): string {
   return `receivers as materialized (
-  select e.id, e.client_id, e.max_concurrency, e.url, e.secret_envelope, e.headers_envelope,
+  select e.id, e.client_id, ${AT_ONCE} as max_concurrency, e.max_per_second, e.url, e.secret_envelope, e.headers_envelope,
          'standard' = any(e.signatures) as signs_standard,
          ${token}::uuid is not null and e.id <> all(${except}::uuid[]) as is_leased
     from webhook_endpoints e
@@ -78,7 +78,7 @@ export function appendEvents(source: string, [type, ladder, token, except]: Appe
 ), leased_of as (
   select coalesce(json_agg(json_build_object(
            'endpointId', id, 'url', url, 'secretEnvelope', secret_envelope,
-           'headersEnvelope', headers_envelope, 'signsStandard', signs_standard)), '[]') as receivers
+           'headersEnvelope', headers_envelope, 'signsStandard', signs_standard, 'maxPerSecond', max_per_second)), '[]') as receivers
     from receivers where is_leased
 )`;
 }

@@ -28,9 +28,11 @@ import {
 } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
+import { pauseOf } from './pause.js';
 import { dropStale, freeExpired, giveBack } from './queue.js';
 import { Scan } from './scan.js';
 import { NotSent } from './sender/attempt-error.js';
+import type { SendOutcome } from './sender/send.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
 import type { WakeUps } from './wake-ups.js';
@@ -132,6 +134,7 @@ export class Job {
  * in flight  record                                                           –
  * in flight  its number was taken, or the row was leased here again           returned
  * in flight  slot came after 10 s, fault before a byte of the request was sent returned
+ * in flight  the limit of its endpoint is lower than when it was leased       returned
  * in flight  may not be made any more                                         dropped
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
  * dropped    its row is deleted, unless it may be made again                  returned
@@ -170,6 +173,7 @@ export class Dispatcher implements Handover {
   readonly #scan = new Scan();
   #nextAt = 0;
   #pumping: NodeJS.Immediate | undefined;
+  #rest: NodeJS.Timeout | undefined;
   #stopped = false;
 
   constructor(private readonly options: DispatcherOptions) {
@@ -235,7 +239,7 @@ export class Dispatcher implements Handover {
     if (isNotOurs) {
       this.#more.delete(endpointId);
       this.#notOurs.set(endpointId, true);
-    }
+    } else this.#notOurs.delete(endpointId);
     return isNotOurs || this.#paused.has(endpointId);
   }
 
@@ -296,14 +300,25 @@ export class Dispatcher implements Handover {
   pump(): void {
     while (!this.#stopped && this.options.attempts.recorder.waiting < UNRECORDED) {
       const job = this.options.slots.next();
-      if (!job) return;
+      if (!job) {
+        this.#pumpAfterRest();
+        return;
+      }
       this.#inBackground(this.#run(job));
     }
+  }
+
+  /** Starts attempts again when the rate of an endpoint allows one. */
+  #pumpAfterRest(): void {
+    clearTimeout(this.#rest);
+    const ms = this.options.slots.restsFor();
+    if (ms !== undefined) this.#rest = setTimeout(() => this.pump(), Math.ceil(ms));
   }
 
   /** Starts no further attempt, records those in flight, and gives the others back. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#rest);
     await this.#loop.stop();
     this.#giveBack(this.options.slots.expire(Number.POSITIVE_INFINITY));
     while (this.#running.size > 0) await Promise.all(this.#running);
@@ -323,9 +338,11 @@ export class Dispatcher implements Handover {
       this.pump();
       this.#refill(attempt);
     };
-    const onAnswered = () => {
+    const onAnswered = (outcome: SendOutcome) => {
       answeredAt = performance.now();
       this.#paused.delete(endpointId);
+      const pause = pauseOf(outcome);
+      if (pause !== null) slots.spare(clientId, endpointId, pause * 1_000);
       release();
     };
     const isLate = () => performance.now() - leasedAt > GIVEN_BACK_AFTER;
@@ -333,10 +350,13 @@ export class Dispatcher implements Handover {
     let result: AttemptResult | undefined;
     try {
       const due = isLate() ? undefined : await this.#lookAgain(attempt, leasedAt);
-      if (due && !isLate()) {
+      const max = due?.maxConcurrency;
+      // The owner may have lowered the limit, or the receiver may have asked another worker to spare it.
+      const isOver = max !== undefined && max !== attempt.maxConcurrency && !slots.isWithin(clientId, endpointId, max);
+      if (due && !isOver && !isLate()) {
         mayBeOut = true;
         result = await makeAttempt(attempts, due, onAnswered);
-      } else if (isLate()) this.#giveBack([job]);
+      } else if (isLate() || isOver) this.#giveBack([job]);
       else this.#drop(job);
     } catch (error) {
       // An unreachable Postgres, which the look asks, says nothing about the endpoint.
@@ -361,13 +381,13 @@ export class Dispatcher implements Handover {
   /** Keeps a leased attempt until it has a slot, or gives it back. */
   #keep(job: Job): Job {
     const { attempt, leasedAt } = job;
-    const { deliveryId, clientId, endpointId, line, maxConcurrency } = attempt;
+    const { deliveryId, clientId, endpointId, line, maxConcurrency, maxPerSecond } = attempt;
     const { slots, workers, perEndpoint } = this.options;
     const isOurs = workers.of(endpointId, maxConcurrency ?? perEndpoint) > 0;
     if (this.#stopped || !isOurs || this.avoids(attempt) || !slots.admits(clientId)) this.#giveBack([job]);
     else {
       this.#held.set(deliveryId, job);
-      slots.enqueue(clientId, endpointId, line, job, leasedAt, maxConcurrency);
+      slots.enqueue(clientId, endpointId, line, job, leasedAt, maxConcurrency, maxPerSecond);
     }
     return job;
   }

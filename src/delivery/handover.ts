@@ -16,8 +16,10 @@ export interface LeasedAttempt {
   headersEnvelope: string | null;
   /** Whether it is signed in the form of Standard Webhooks too. */
   signsStandard: boolean;
-  /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY. */
+  /** Attempts at once at its endpoint, over all workers; null: ENDPOINT_CONCURRENCY; 1: the receiver is spared. */
   maxConcurrency: number | null;
+  /** Attempts started in a second at its endpoint, over all workers; null: no limit. */
+  maxPerSecond: number | null;
   /** The bytes to send and sign, as text. */
   body: string;
   /** Of the request that made the event, in W3C's form; null: not traced. */

@@ -27,6 +27,12 @@ export const HEADS = 200;
 /** Attempts that one statement leases. */
 export const BATCH = 200;
 
+/**
+ * SQL: `maxConcurrency` of an endpoint `e`. While a receiver is spared (`Retry-After`) it is one, which goes wherever
+ * the limit goes.
+ */
+export const AT_ONCE = 'case when e.slowed_until > now() then 1 else e.max_concurrency end';
+
 /** The end of a line of the queue, in the order of its index. */
 export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;
 
@@ -83,7 +89,7 @@ with recursive heads as (
        order by q.endpoint_id, q.line limit 1) n
    where h.position < ${HEADS}
 )
-select h.client_id as "clientId", h.endpoint_id as "endpointId", e.max_concurrency as "maxConcurrency", h.line::text as line,
+select h.client_id as "clientId", h.endpoint_id as "endpointId", ${AT_ONCE} as "maxConcurrency", h.line::text as line,
        h.due_at < now() - interval '1 second' as "isOverdue"
   from heads h join webhook_endpoints e on e.id = h.endpoint_id
  order by h.position`;
@@ -100,7 +106,7 @@ const LEASE_FREE = `leased as (
 select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
        q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
        e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
-       e.max_concurrency as "maxConcurrency", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
+       ${AT_ONCE} as "maxConcurrency", e.max_per_second as "maxPerSecond", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
        e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
   from leased q
   join deliveries d on d.id = q.delivery_id

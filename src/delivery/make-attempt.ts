@@ -48,7 +48,7 @@ export interface AttemptResult {
 export async function makeAttempt(
   dependencies: AttemptDependencies,
   attempt: LeasedAttempt,
-  onAnswered: () => void,
+  onAnswered: (outcome: SendOutcome) => void,
 ): Promise<AttemptResult> {
   const { masterKeys, sender } = dependencies;
   const secret = masterKeys.open(attempt.secretEnvelope, attempt.endpointId);
@@ -65,7 +65,7 @@ export async function makeAttempt(
     }),
   );
   failpoint('after-post');
-  onAnswered();
+  onAnswered(outcome);
   const recorded = await dependencies.recorder.record({ attempt, outcome, endedAt: performance.now() });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome, attempt.clientId);
   // After a crash before this point, or a lost reply, the endpoint's next 410 disables it.

@@ -1,7 +1,7 @@
 import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, showCancelled } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt, QueuedAt } from './handover.js';
-import { isFree } from './lease.js';
+import { AT_ONCE, isFree } from './lease.js';
 import { tellWorkflows } from './outbox.js';
 
 /**
@@ -54,7 +54,10 @@ export async function dropStale(db: Handle, token: string, deliveryIds: readonly
 }
 
 /** What may have changed while an attempt waited. */
-export type Target = Pick<LeasedAttempt, 'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard'>;
+export type Target = Pick<
+  LeasedAttempt,
+  'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard' | 'maxConcurrency'
+>;
 
 /** Reads the targets of leased attempts. Undefined: the attempt may not be made any more, or its lease has ended. */
 export async function readTargets(
@@ -99,7 +102,7 @@ with held as materialized (
 update queue set lease_token = null, lease_until = null where delivery_id = any(array(select delivery_id from held))`;
 
 /** SQL: `QueuedAt` of an endpoint `e`. */
-const QUEUED_AT = 'e.client_id as "clientId", e.id as "endpointId", e.max_concurrency as "maxConcurrency"';
+const QUEUED_AT = `e.client_id as "clientId", e.id as "endpointId", ${AT_ONCE} as "maxConcurrency"`;
 
 const FREE_EXPIRED = `
 with expired as materialized (
@@ -138,7 +141,8 @@ delete from queue q using asked a
 
 const TARGETS = `
 select q.delivery_id as id, e.url, e.secret_envelope as "secretEnvelope",
-       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard"
+       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
+       ${AT_ONCE} as "maxConcurrency"
   from unnest((select $2::uuid[]), $3::timestamptz[]) asked(id, until)
   join queue q on q.delivery_id = asked.id
   join deliveries d on d.id = q.delivery_id

@@ -7,6 +7,7 @@ import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { failpoint } from '../platform/failpoints.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { LeasedAttempt } from './handover.js';
+import { pauseOf } from './pause.js';
 import type { SendOutcome } from './sender/send.js';
 
 /** An attempt that was made. */
@@ -77,6 +78,7 @@ export function recordAttempts(
     attempts.map(({ leasedUntil }) => leasedUntil),
     made.map(({ endedAt = now }) => Math.round(now - endedAt)),
     workflows === 'retries-only',
+    outcomes.map(pauseOf),
   ]);
 }
 
@@ -110,6 +112,8 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
  *   recorded under that number meanwhile, by its lease.
  * - `owes_retry`: a manual retry that was accepted meanwhile has taken over the row of the queue, since the lease of
  *   this attempt or its delivery had ended. It is still to be made, so the row stays.
+ * - `asks_pause`: endpoints whose receiver asks to be spared. One that another transaction has locked keeps its pause:
+ *   the next such response writes it.
  * - Without a row of the queue (`queued` null) the delivery sleeps, even if its next attempt is due: Postgres was set
  *   back to a time at which it slept. Its workflow or the watchdog queues it.
  *
@@ -121,18 +125,18 @@ const RECORD = `
 with input as (
   select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::text[], $6::text[],
                        $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
-                       $15::timestamptz[], $16::int[])
+                       $15::timestamptz[], $16::int[], $18::int[])
     as i(delivery_id, number, trigger, url, t, started_at, duration_ms, response_status,
-         response_headers, response_body, error, detail, line, leased_until, ended_ago)
+         response_headers, response_body, error, detail, line, leased_until, ended_ago, pause)
 ), locked as materialized (
-  select d.id, d.status, d.attempt_count, d.next_attempt_at,
+  select d.id, d.endpoint_id, d.status, d.attempt_count, d.next_attempt_at,
          (select q.trigger from queue q where q.delivery_id = d.id) as queued,
          (string_to_array(d.ladder, ',')::interval[])[d.rung + 1] as wait
     from input i join deliveries d on d.id = i.delivery_id
    where d.id = any(array(select delivery_id from input))
    order by d.id for no key update of d skip locked
 ), attempt as materialized (
-  select i.*, l.status, l.attempt_count + 1 as recorded_as, l.next_attempt_at, l.queued, l.wait,
+  select i.*, l.endpoint_id, l.status, l.attempt_count + 1 as recorded_as, l.next_attempt_at, l.queued, l.wait,
          i.number <> l.attempt_count + 1 as overtaken,
          i.trigger = 'manual' and (i.number = l.attempt_count + 1 or i.leased_until = any(array(
            select q.lease_until from queue q where q.delivery_id = i.delivery_id and q.lease_token = $1::uuid))) as makes_retry
@@ -193,6 +197,15 @@ with input as (
   insert into outbox as o (event_id, client_id, state)
   select event_id, client_id, state from learns where state is not null order by event_id
   on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
+), asks_pause as materialized (
+  select e.id, (select max(now() - a.ended_ago * interval '1 millisecond' + a.pause * interval '1 second')
+                  from attempt a where a.endpoint_id = e.id) as until
+    from webhook_endpoints e
+   where e.id = any(array(select endpoint_id from attempt where pause is not null))
+   order by e.id for no key update skip locked
+), paused as (
+  update webhook_endpoints e set slowed_until = greatest(e.slowed_until, p.until)
+    from asks_pause p where e.id = p.id and e.id = any(array(select id from asks_pause))
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text,
        u.id = any(array(select delivery_id from next)) as "isDue", false as "isLocked"

@@ -6,6 +6,7 @@ import { type IdRange, idsWithin, NIL_ID } from '../platform/ids.js';
 import { Refusal } from '../platform/refusal.js';
 import type { RECOVERY_STATUSES } from '../platform/vocabulary.js';
 import type { QueuedAt } from './handover.js';
+import { AT_ONCE } from './lease.js';
 import {
   deliverMissing,
   type QueuedPart,
@@ -105,6 +106,6 @@ async function queuePhase(tx: Handle, phase: RecoveryPosition['phase'], part: Re
 }
 
 const LOCK = `
-select e.max_concurrency as "maxConcurrency" from recoveries r join webhook_endpoints e on e.id = r.endpoint_id
+select ${AT_ONCE} as "maxConcurrency" from recoveries r join webhook_endpoints e on e.id = r.endpoint_id
  where r.id = $1::uuid and r.status = 'running' for no key update of r`;
 const ADVANCE = 'update recoveries set started = started + $2::int where id = $1::uuid';

@@ -6,7 +6,7 @@ import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { Handover, LeasedAttempt } from './handover.js';
-import { isFree } from './lease.js';
+import { AT_ONCE, isFree } from './lease.js';
 
 const limit = new PostgresLimit('retries', LIMITS.retries);
 
@@ -59,7 +59,7 @@ export function retryDelivery(
 /** The lock on the delivery makes its retries, and its record, wait for each other. */
 const TARGET = `
 select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
-       e.max_concurrency as "maxConcurrency",
+       ${AT_ONCE} as "maxConcurrency",
        e.enabled and e.deleted_at is null as "endpointActive"
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
  where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)

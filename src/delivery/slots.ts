@@ -19,6 +19,12 @@ interface Endpoint<Job> {
   client: Client<Job>;
   /** Its limit of attempts at once, over all workers. */
   max: number;
+  /** Its limit of starts in a second, over all workers; null: none. */
+  rate: number | null;
+  /** No attempt starts before this time because of the rate; 0: the rate limits nothing. */
+  startsAt: number;
+  /** Its receiver is spared until this time: it gets one attempt at once, over all workers; 0: it is not spared. */
+  sparedUntil: number;
   active: number;
   /** The jobs that wait, by line. */
   lines: Record<Line, { job: Job; since: number }[]>;
@@ -45,16 +51,23 @@ interface Client<Job> {
  * The attempts in flight in this process, and the leased ones that wait for a slot. Clients are served in turn, within
  * a client its endpoints, and within an endpoint its two lines. Client and endpoint have a limit of attempts in flight,
  * so that a client's flood, or its dead receiver, takes no slot from another client. Plain data, no timers.
+ *
+ * An endpoint's rate is divided as its slots are: a worker with a third of the slots starts a third of the attempts. An
+ * attempt that has a slot, but comes too early for the rate, rests: it holds no slot, and `restsFor` says for how long.
  */
 export class Slots<Job> {
   readonly #clients = new Map<string, Client<Job>>();
   readonly #ready: Client<Job>[] = [];
+  /** Endpoints whose jobs have a slot and wait for their rate. */
+  readonly #resting = new Set<Endpoint<Job>>();
   #active = 0;
   #waiting = 0;
 
   constructor(
     private readonly limits: Limits,
     private readonly share: Pick<LiveWorkers, 'of'>,
+    /** ms, for rates and pauses. */
+    private readonly clock = () => performance.now(),
   ) {}
 
   get active(): number {
@@ -75,9 +88,22 @@ export class Slots<Job> {
     return withinShare(this.#clients.get(clientId)?.waiting ?? 0, 1, this.room);
   }
 
-  /** @param max the endpoint's own limit; null: the limit of the deployment */
-  enqueue(clientId: string, endpointId: string, line: Line, job: Job, now: number, max: number | null = null): void {
+  /**
+   * @param max the endpoint's own limit; null: the limit of the deployment
+   * @param rate its limit of starts in a second; null: none
+   */
+  enqueue(
+    clientId: string,
+    endpointId: string,
+    line: Line,
+    job: Job,
+    now: number,
+    max: number | null = null,
+    rate: number | null = null,
+  ): void {
     const endpoint = this.#endpoint(clientId, endpointId, max);
+    endpoint.rate = rate;
+    if (rate === null) endpoint.startsAt = 0;
     endpoint.lines[line].push({ job, since: now });
     endpoint.client.waiting++;
     this.#waiting++;
@@ -114,6 +140,7 @@ export class Slots<Job> {
 
   /** The next job that has a slot. It holds the slot until `release`. Undefined when no waiting job has a slot. */
   next(): Job | undefined {
+    if (this.#resting.size > 0) this.#endRests();
     for (let turns = this.#ready.length; turns > 0; turns--) {
       const client = this.#ready.shift();
       if (!client) break;
@@ -125,6 +152,7 @@ export class Slots<Job> {
       const endpoint = this.#nextEndpoint(client);
       const waiting = endpoint && takeFrom(endpoint);
       if (!endpoint || !waiting) continue;
+      this.#spend(endpoint);
       endpoint.active++;
       client.active++;
       client.waiting--;
@@ -148,16 +176,42 @@ export class Slots<Job> {
     this.#removeIfIdle(endpoint);
   }
 
+  /** ms until an attempt may start that waits for its endpoint's rate alone; undefined: none does. */
+  restsFor(): number | undefined {
+    if (this.#resting.size === 0) return undefined;
+    return Math.max(0, Math.min(...Array.from(this.#resting, ({ startsAt }) => startsAt)) - this.clock());
+  }
+
+  /** The receiver of the endpoint is spared for `ms`: it gets one attempt at once. A longer pause stays. */
+  spare(clientId: string, endpointId: string, ms: number): void {
+    const endpoint = this.#endpoint(clientId, endpointId);
+    endpoint.sparedUntil = Math.max(endpoint.sparedUntil, this.clock() + ms);
+  }
+
+  /**
+   * Sets the limit of an endpoint anew.
+   * @returns whether the attempts in flight here are within it
+   */
+  isWithin(clientId: string, endpointId: string, max: number | null): boolean {
+    const endpoint = this.#endpoint(clientId, endpointId, max);
+    return endpoint.active <= this.#shareOf(endpoint);
+  }
+
   /** The shares of this process have grown: endpoints whose jobs wait may have a slot now. */
   refresh(): void {
     for (const { endpoints } of this.#clients.values())
       for (const endpoint of endpoints.values()) this.#enqueue(endpoint);
   }
 
-  /** Call this each second: the speed of the endpoints is that of the second that ends. */
+  /** Call this each second: the speed of the endpoints is that of the second that ends, and pauses end. */
   tick(): void {
+    const now = this.clock();
     for (const { endpoints } of this.#clients.values()) {
       for (const endpoint of endpoints.values()) {
+        if (endpoint.sparedUntil > 0 && endpoint.sparedUntil <= now) {
+          endpoint.sparedUntil = 0;
+          this.#enqueue(endpoint);
+        }
         endpoint.speed = endpoint.released;
         endpoint.released = 0;
         this.#removeIfIdle(endpoint);
@@ -191,7 +245,8 @@ export class Slots<Job> {
     }
     let endpoint = client.endpoints.get(endpointId);
     if (!endpoint) {
-      const counts = { max: this.limits.perEndpoint, active: 0, released: 0, speed: 0 };
+      const limits = { max: this.limits.perEndpoint, rate: null, startsAt: 0, sparedUntil: 0 };
+      const counts = { ...limits, active: 0, released: 0, speed: 0 };
       endpoint = { id: endpointId, client, ...counts, lines: { fresh: [], late: [] }, turn: 'fresh', queued: false };
       client.endpoints.set(endpointId, endpoint);
     }
@@ -202,7 +257,10 @@ export class Slots<Job> {
   /** The speed of an endpoint outlasts a moment without a job, and so do the leases of that size. */
   #removeIfIdle(endpoint: Endpoint<Job>): void {
     if (!isIdle(endpoint) || endpoint.queued || speedOf(endpoint) > 0) return;
+    // Its rate and its pause outlast it too.
+    if (endpoint.sparedUntil > 0 || (endpoint.startsAt > 0 && endpoint.startsAt > this.clock())) return;
     const { client } = endpoint;
+    this.#resting.delete(endpoint);
     client.endpoints.delete(endpoint.id);
     if (client.endpoints.size === 0 && !client.queued) this.#clients.delete(client.id);
   }
@@ -214,11 +272,32 @@ export class Slots<Job> {
 
   #expectedAt(endpoint: Endpoint<Job>): number {
     const share = this.#shareOf(endpoint);
-    return share === 0 ? 0 : Math.max(2 * share, speedOf(endpoint));
+    const expected = share === 0 ? 0 : Math.max(2 * share, speedOf(endpoint));
+    return endpoint.rate === null ? expected : Math.min(expected, Math.ceil(this.#rateOf(endpoint)));
   }
 
-  #shareOf({ id, max }: Endpoint<Job>): number {
-    return this.share.of(id, max);
+  #shareOf(endpoint: Endpoint<Job>): number {
+    return this.share.of(endpoint.id, maxOf(endpoint));
+  }
+
+  /** Starts in a second in this process. */
+  #rateOf(endpoint: Endpoint<Job>): number {
+    return ((endpoint.rate ?? 0) * this.#shareOf(endpoint)) / maxOf(endpoint);
+  }
+
+  /** A start takes its part of the rate. */
+  #spend(endpoint: Endpoint<Job>): void {
+    if (endpoint.rate === null) return;
+    endpoint.startsAt = Math.max(endpoint.startsAt, this.clock() - CATCH_UP) + 1_000 / this.#rateOf(endpoint);
+  }
+
+  #endRests(): void {
+    const now = this.clock();
+    for (const endpoint of this.#resting) {
+      if (endpoint.startsAt > now) continue;
+      this.#resting.delete(endpoint);
+      this.#enqueue(endpoint);
+    }
   }
 
   /** Some clients with dead receivers never take every slot: a client without an attempt in flight finds one. */
@@ -241,6 +320,10 @@ export class Slots<Job> {
 
   #enqueue(endpoint: Endpoint<Job>): void {
     if (endpoint.queued || waitingAt(endpoint) === 0 || !this.#isFree(endpoint)) return;
+    if (endpoint.startsAt > 0 && endpoint.startsAt > this.clock()) {
+      this.#resting.add(endpoint);
+      return;
+    }
     endpoint.queued = true;
     endpoint.client.ready.push(endpoint);
     this.#enqueueClient(endpoint.client);
@@ -252,6 +335,11 @@ export class Slots<Job> {
     this.#ready.push(client);
   }
 }
+
+/** How far starts that came late may catch up with the rate, ms: a timer is late while the process is busy. */
+const CATCH_UP = 100;
+
+const maxOf = ({ max, sparedUntil }: Endpoint<unknown>) => (sparedUntil > 0 ? 1 : max);
 
 /** Attempts made in a second. */
 const speedOf = ({ speed, released }: Endpoint<unknown>) => Math.max(speed, released);

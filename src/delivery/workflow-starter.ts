@@ -21,6 +21,7 @@ import type { Log } from '../platform/telemetry/log.js';
 import { inSpan } from '../platform/telemetry/traces.js';
 import { isRefusedInput, startUnlessRunning } from '../temporal/connection.js';
 import { eventTitle } from './event-catalogue.js';
+import { AT_ONCE } from './lease.js';
 import { type DueState, type EventRow, type LeasedEvent, leaseEvents, markDone, releaseEvents } from './outbox.js';
 import type { Waiting } from './waiting.js';
 
@@ -200,7 +201,7 @@ function toProgress(row: DeliveryRow): DeliveryProgress {
 /** SQL: the columns of a `DeliveryRow`, and the tables that they come from. */
 const PROGRESS = `
 d.event_id as "eventId", d.id as "deliveryId", d.endpoint_id as "webhookId", e.url, e.description,
-e.max_concurrency as "maxConcurrency", d.status::text, d.reason,
+${AT_ONCE} as "maxConcurrency", d.status::text, d.reason,
 d.attempt_count as "attemptCount", coalesce(a.response_status::text, a.error) as "lastOutcome",
 to_char(d.next_attempt_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "nextAttemptAt",
 case when d.next_attempt_at is not null then

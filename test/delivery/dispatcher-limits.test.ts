@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Recorder } from '../../src/delivery/record.js';
+import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
@@ -8,7 +9,7 @@ import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
-import { fakeSender, makeClient, outcome } from '../support/factories.js';
+import { fakeSender, makeClient, outcome, refusedBy } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -43,6 +44,13 @@ async function quiet(): Promise<void> {
     before = now;
     return isQuiet;
   });
+}
+
+/** A sender whose requests get their responses from the test, in their order. */
+function answeringSender() {
+  const waiting: ((outcome: SendOutcome) => void)[] = [];
+  const sender = fakeSender(() => new Promise((resolve) => waiting.push(resolve)));
+  return { sender, respond: (response: SendOutcome) => waiting.shift()?.(response) };
 }
 
 /** An attempt in flight at an endpoint with one slot, and a second one that is leased and waits for it. */
@@ -317,4 +325,64 @@ it('regression: starts the next attempts as soon as the records have drained, wi
   drained.resolve();
   await dispatchers.settled(eventId);
   expect(sender.sent).toHaveLength(2);
+});
+
+describe('the rate of an endpoint', () => {
+  it('spaces the attempts of this process, which needs no statement to wait for it', async () => {
+    const startedAt: number[] = [];
+    const sender = fakeSender(() => {
+      startedAt.push(performance.now());
+      return outcome();
+    });
+    const { commit } = dispatchers.open(sender);
+    const { clientId } = await commit();
+    await db.query('update webhook_endpoints set max_per_second = 20 where client_id = $1::uuid', [clientId]);
+    startedAt.length = 0;
+    for (let i = 0; i < 12; i++) await commit({ clientId, endpoints: 0 });
+    await waitFor('the attempts', () => startedAt.length >= 12);
+    // A busy machine is slower, never faster.
+    expect(startedAt.at(-1)! - startedAt.at(-12)!).toBeGreaterThan(11 * 50 - 100 - 5);
+  });
+});
+
+describe('a receiver that asks for a pause', () => {
+  const asks = { ...refusedBy(429), responseHeaders: { 'retry-after': '60' } };
+
+  it('gets one attempt at once from then on', async () => {
+    const { sender, respond } = answeringSender();
+    const { commit, slots } = dispatchers.open(sender);
+    const { clientId } = await commit();
+    for (let i = 0; i < 3; i++) await commit({ clientId, endpoints: 0 });
+    await waitFor('four requests', () => sender.sent.length === 4);
+    respond(asks);
+    for (let i = 0; i < 3; i++) respond(outcome());
+    await waitFor('the next one, at once', () => sender.sent.length === 5);
+    await commit({ clientId, endpoints: 0 });
+    await quiet();
+    expect([sender.sent.length, slots.active]).toEqual([5, 1]);
+    respond(outcome());
+    await waitFor('the last one', () => sender.sent.length === 6);
+    respond(outcome());
+  });
+
+  it('is spared by a worker whose attempts wait, when another worker has the slot', async () => {
+    const { sender, respond } = answeringSender();
+    const workers = { count: 2, of: (_: string, max: number) => (max === 1 ? 0 : 1) };
+    const { commit } = dispatchers.open(sender, { workers });
+    const { clientId } = await commit();
+    const { deliveries } = await commit({ clientId, endpoints: 0 });
+    await waitFor('the first request', () => sender.sent.length === 1);
+    await db.query(
+      `update webhook_endpoints set slowed_until = now() + interval '1 minute' where client_id = $1::uuid`,
+      [clientId],
+    );
+    // It has waited, so it looks again.
+    await sleep(60);
+    respond(outcome());
+    await waitFor('the second to be given back', async () => {
+      const row = await db.prisma.queuedAttempt.findUnique({ where: { deliveryId: deliveries[0]!.deliveryId } });
+      return row?.leaseToken === null;
+    });
+    expect(sender.sent).toHaveLength(1);
+  });
 });

@@ -67,6 +67,7 @@ describe('a lease of the endpoints that a scan finds', () => {
         headersEnvelope: null,
         signsStandard: false,
         maxConcurrency: 3,
+        maxPerSecond: null,
         traceparent: null,
       },
     });
@@ -359,7 +360,9 @@ describe('readTargets', () => {
     const [leased] = await lease();
     await db.query(change, []);
     const { url, secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
-    const target = isDue ? { url, secretEnvelope, headersEnvelope: null, signsStandard: false } : undefined;
+    const target = isDue
+      ? { url, secretEnvelope, headersEnvelope: null, signsStandard: false, maxConcurrency: null }
+      : undefined;
     expect(await readTargets(db, TOKEN, [{ ...leased!, deliveryId: newId() }, leased!])).toEqual([undefined, target]);
   });
 

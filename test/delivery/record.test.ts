@@ -4,6 +4,7 @@ import { leaseById } from '../../src/delivery/lease.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
+import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import { cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
@@ -14,6 +15,7 @@ import { madeAttempt as made } from '../support/made-attempt.js';
 import { outboxOf as readOutbox, setOutbox } from '../support/outbox.js';
 
 const MINUTE = 60_000;
+const spared = (response: Partial<SendOutcome>) => outcome({ error: 'status', ...response });
 /** The lease tokens of this process and of another one. */
 const [OWN, OTHER] = [newId(), newId()];
 
@@ -552,5 +554,42 @@ describe('the plan of a record', () => {
       await client.end();
       await empty.drop();
     }
+  });
+});
+
+describe('a response that asks for a pause', () => {
+  const slowedUntil = async ({ deliveries }: CommittedEvent) => {
+    const [row] = await db.query<{ left: number | null }>(
+      `select round(extract(epoch from slowed_until - now()))::int as left from webhook_endpoints where id = $1::uuid`,
+      [deliveries[0]!.endpointId],
+    );
+    return row!.left;
+  };
+  const asks = (seconds: string, responseStatus = 429) =>
+    spared({ responseStatus, responseHeaders: { 'retry-after': seconds } });
+
+  it('slows its endpoint until then, from its end, ten minutes at most, and leaves the ladder as it is', async () => {
+    const event = await leased();
+    await record([{ ...made(event, { outcome: asks('60') }), endedAt: performance.now() - 20_000 }]);
+    expect(await slowedUntil(event)).toBe(40);
+    expect(await read(event)).toMatchObject({ rung: 1, asleep: false });
+    const [next] = await lease(event);
+    expect(next).toMatchObject({ maxConcurrency: 1 });
+    await record([made(event, { number: 2, outcome: asks('7200', 503) })]);
+    expect(await slowedUntil(event)).toBe(600);
+  });
+
+  it('neither shortens a pause nor waits for an endpoint that is locked, and a success does not end it', async () => {
+    const event = await leased({ retryDelays: [0, 0, 0, 0] });
+    await record([made(event, { outcome: asks('60') })]);
+    await record([made(event, { number: 2, outcome: asks('5') })]);
+    expect(await slowedUntil(event)).toBe(60);
+    const session = await db.openSession();
+    await session.query('begin');
+    await session.query('select from webhook_endpoints for no key update');
+    await record([made(event, { number: 3, outcome: asks('300') })]);
+    await session.query('rollback');
+    await record([made(event, { number: 4 })]);
+    expect([(await read(event)).status, await slowedUntil(event)]).toEqual(['succeeded', 60]);
   });
 });

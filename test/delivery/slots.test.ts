@@ -98,6 +98,83 @@ describe('Slots', () => {
     expect(takeAll(slots)).toHaveLength(4);
   });
 
+  describe('with a rate of an endpoint', () => {
+    const wide = { ...limits, perEndpoint: 10, perClient: 50, total: 100, waiting: 1_000 };
+    /** Slots with a clock that the test sets, and jobs of an endpoint. */
+    function rated(rate: number, count: number, share = UNSHARED) {
+      const clock = { now: 1_000 };
+      const slots = new Slots<string>(wide, share, () => clock.now);
+      for (let i = 0; i < count; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0, 10, rate);
+      return { clock, slots };
+    }
+    const start = (slots: Slots<string>) => {
+      const started = takeAll(slots);
+      for (const _ of started) slots.release('c', 'e');
+      return started.length;
+    };
+
+    it('starts an attempt for each part of a second, says when the next one may start, and delays no other endpoint', () => {
+      const { clock, slots } = rated(4, 9);
+      expect([start(slots), slots.restsFor()]).toEqual([1, 150]);
+      slots.enqueue('c', 'plain', 'fresh', 'plain', 0);
+      expect(takeAll(slots)).toEqual(['plain']);
+      const starts = Array.from({ length: 8 }, () => {
+        clock.now += slots.restsFor() ?? 0;
+        return [clock.now - 1_000, start(slots)];
+      });
+      expect(starts.slice(0, 3)).toEqual([
+        [150, 1],
+        [400, 1],
+        [650, 1],
+      ]);
+      expect([starts.length, slots.restsFor()]).toEqual([8, undefined]);
+    });
+
+    it('catches up only a little after a time without a start', () => {
+      const { clock, slots } = rated(50, 50);
+      start(slots);
+      clock.now += 5_000;
+      expect(start(slots)).toBe(6);
+    });
+
+    it('has the part of the rate that its slots are of all', () => {
+      const { clock, slots } = rated(10, 50, { of: (_: string, max: number) => (max * 3) / 10 });
+      let started = 0;
+      for (; clock.now < 11_000; clock.now += 10) started += start(slots);
+      expect(started).toBe(31);
+    });
+
+    it('outlasts a moment without a job, and leases no more than a second of it', () => {
+      const { clock, slots } = rated(2, 1);
+      expect(start(slots)).toBe(1);
+      slots.enqueue('c', 'e', 'fresh', 'next', 0, 10, 2);
+      expect([start(slots), slots.allowance('c', 'e')]).toEqual([0, 1]);
+      clock.now += 500;
+      expect(start(slots)).toBe(1);
+      slots.tick();
+      clock.now += 500;
+      slots.tick();
+      slots.tick();
+      expect(slots.allowance('c', 'e')).toBeUndefined();
+    });
+  });
+
+  it('gives an endpoint whose receiver is spared one attempt at once until the pause ends', () => {
+    const clock = { now: 1_000 };
+    const slots = new Slots<number>({ ...limits, perEndpoint: 3, perClient: 9, total: 20 }, UNSHARED, () => clock.now);
+    for (let i = 0; i < 9; i++) slots.enqueue('c', 'e', 'fresh', i, 0);
+    expect(takeAll(slots)).toHaveLength(3);
+    slots.spare('c', 'e', 5_000);
+    slots.spare('c', 'e', 1_000);
+    expect([slots.isWithin('c', 'e', null), slots.allowance('c', 'e')]).toEqual([false, 0]);
+    for (let i = 0; i < 3; i++) slots.release('c', 'e');
+    expect(takeAll(slots)).toHaveLength(1);
+    expect(slots.isWithin('c', 'e', null)).toBe(true);
+    clock.now += 5_000;
+    slots.tick();
+    expect(takeAll(slots)).toHaveLength(2);
+  });
+
   describe('allows of an endpoint', () => {
     const wide = { ...limits, perEndpoint: 5, perClient: 100, total: 200, waiting: 100 };
 

@@ -123,7 +123,13 @@ class World {
     const deliveryId = `d${this.#ids++}`;
     const row: Row = {
       ...{ deliveryId, eventId: deliveryId, clientId, endpointId, line: 'fresh', number: 1, trigger: 'manual' },
-      ...{ url: `http://${endpointId}/${deliveryId}`, secretEnvelope: '', maxConcurrency: null, body: '' },
+      ...{
+        url: `http://${endpointId}/${deliveryId}`,
+        secretEnvelope: '',
+        maxConcurrency: null,
+        maxPerSecond: null,
+        body: '',
+      },
       ...{ headersEnvelope: null, signsStandard: false, traceparent: null, leasedUntil: '', token: null },
     };
     this.rows.set(deliveryId, row);

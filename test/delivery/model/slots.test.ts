@@ -20,7 +20,7 @@ interface Job {
 const step = fc.record({
   kind: fc.constantFrom(
     ...(['enqueue', 'enqueue', 'enqueue', 'enqueue', 'next', 'next', 'next', 'release', 'release'] as const),
-    ...(['fill', 'expire', 'share', 'ask', 'tick'] as const),
+    ...(['fill', 'expire', 'share', 'ask', 'tick', 'wait', 'spare'] as const),
   ),
   client: fc.nat(3),
   endpoint: fc.nat(2),
@@ -41,6 +41,11 @@ class Reference {
   active: Pick<Job, 'client' | 'endpoint'>[] = [];
   readonly shares = new Map<string, number>();
   readonly max = new Map<string, number>();
+  /** Starts a second; an endpoint without an entry has no limit of them. */
+  readonly rates = new Map<string, number>();
+  readonly startsAt = new Map<string, number>();
+  readonly spared = new Map<string, number>();
+  now = 1_000;
   readonly started: Job[] = [];
   /** For each client, endpoint and line with a job that may start: since which start it waits for its turn. */
   readonly ready = new Map<string, number>();
@@ -48,7 +53,7 @@ class Reference {
 
   constructor() {
     const of = (endpoint: string, max: number) => Math.min(max, this.shares.get(endpoint) ?? max);
-    this.slots = new Slots<Job>(LIMITS, { of });
+    this.slots = new Slots<Job>(LIMITS, { of }, () => this.now);
   }
 
   run({ kind, client: c, endpoint: e, line, number }: Step, now: number): void {
@@ -59,8 +64,11 @@ class Reference {
         if (!this.slots.admits(client)) return;
         const job = { id: this.ids++, client, endpoint, line, since: now };
         const max = number < 6 ? null : number - 5;
-        this.slots.enqueue(client, endpoint, line, job, now, max);
+        // One endpoint of each client has a rate.
+        const rate = e === 0 ? 2 : null;
+        this.slots.enqueue(client, endpoint, line, job, now, max, rate);
         this.max.set(endpoint, max ?? LIMITS.perEndpoint);
+        if (rate !== null) this.rates.set(endpoint, rate);
         this.waiting.push(job);
         return;
       }
@@ -93,8 +101,22 @@ class Reference {
           same(this.slots.full().includes(endpoint), this.slots.allowance(client, endpoint) === 0);
         return;
       case 'tick':
-        this.slots.tick();
+        this.tick();
+        return;
+      case 'wait':
+        this.now += number * 100;
+        return;
+      case 'spare':
+        // A response of the endpoint asks for it.
+        if (!this.active.some((job) => job.endpoint === endpoint)) return;
+        this.slots.spare(client, endpoint, number * 100);
+        this.spared.set(endpoint, Math.max(this.spared.get(endpoint) ?? 0, this.now + number * 100));
     }
+  }
+
+  tick(): void {
+    for (const [endpoint, until] of this.spared) if (until <= this.now) this.spared.delete(endpoint);
+    this.slots.tick();
   }
 
   /** Starts the next job. @returns false if none has a slot */
@@ -102,8 +124,10 @@ class Reference {
     const free = this.waiting.filter((job) => this.isFree(job, this.maxOf(job.endpoint)));
     const job = this.slots.next();
     if (!job) {
-      // No client waits while a slot is free for it.
+      // No client waits while a slot is free for it, and what waits for its rate is awaited.
       same(free.length, 0);
+      const resting = this.waiting.some((one) => this.isFree(one, this.maxOf(one.endpoint), Number.POSITIVE_INFINITY));
+      same(this.slots.restsFor() !== undefined || !resting, true);
       return false;
     }
     same(free.includes(job), true);
@@ -113,6 +137,7 @@ class Reference {
     this.waiting = this.waiting.filter((one) => one !== job);
     this.active.push(job);
     this.started.push(job);
+    this.#spend(job.endpoint);
     return true;
   }
 
@@ -158,6 +183,14 @@ class Reference {
   }
   #observed = 0;
 
+  #spend(endpoint: string): void {
+    const rate = this.rates.get(endpoint);
+    if (rate === undefined) return;
+    const max = this.maxOf(endpoint);
+    const own = (rate * Math.min(max, this.shares.get(endpoint) ?? max)) / max;
+    this.startsAt.set(endpoint, Math.max(this.startsAt.get(endpoint) ?? 0, this.now - 100) + 1_000 / own);
+  }
+
   /** A client's flood leaves room for the others. */
   judgeRoom(): void {
     for (const client of ['c0', 'c1', 'c2', 'c3']) {
@@ -166,7 +199,8 @@ class Reference {
     }
   }
 
-  isFree({ client, endpoint }: Pick<Job, 'client' | 'endpoint'>, max: number): boolean {
+  isFree({ client, endpoint }: Pick<Job, 'client' | 'endpoint'>, max: number, now = this.now): boolean {
+    if ((this.startsAt.get(endpoint) ?? 0) > now) return false;
     const ofEndpoint = this.active.filter((job) => job.endpoint === endpoint).length;
     return ofEndpoint < Math.min(max, this.shares.get(endpoint) ?? max) && this.hasSlot(client);
   }
@@ -178,7 +212,7 @@ class Reference {
   }
 
   maxOf(endpoint: string): number {
-    return this.max.get(endpoint) ?? LIMITS.perEndpoint;
+    return this.spared.has(endpoint) ? 1 : (this.max.get(endpoint) ?? LIMITS.perEndpoint);
   }
 }
 
@@ -201,6 +235,9 @@ test('no limit is exceeded, nobody waits beside a free slot, and clients, endpoi
       for (let guard = 0; guard < 1_000 && reference.waiting.length > 0; guard++) {
         while (reference.next()) reference.observe();
         for (const { client, endpoint } of reference.active.splice(0)) reference.slots.release(client, endpoint);
+        reference.observe();
+        reference.now += 1_000;
+        reference.tick();
         reference.observe();
       }
       expect(reference.waiting).toEqual([]);
