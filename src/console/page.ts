@@ -5,6 +5,7 @@ import type { PathNames } from '../http/route.js';
 import type { Config } from '../platform/config/config.js';
 import type { Handle } from '../platform/database/database.js';
 import type { Refusal } from '../platform/refusal.js';
+import { MAX_HEADERS } from '../platform/vocabulary.js';
 import type { Operations } from './operations.js';
 
 /** A request of a signed-in session whose scopes were checked. */
@@ -31,8 +32,14 @@ export interface RefusedForm {
   fields: URLSearchParams;
 }
 
+/** The fields of each of an endpoint's headers. */
+export const HEADER_FIELDS = Array.from(
+  { length: MAX_HEADERS },
+  (_, i) => [`header_name_${i + 1}`, `header_value_${i + 1}`] as const,
+);
+
 /** Fields that a page never shows again. */
-export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0'] as const;
+export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0', ...HEADER_FIELDS.map(([, value]) => value)];
 
 /** An error that only pages have, shown as a page with its status. */
 export class PageError extends Error {

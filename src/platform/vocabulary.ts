@@ -52,6 +52,9 @@ export const SHOWN_ATTEMPTS = 20;
 /** The largest limit of attempts at once at one endpoint. */
 export const MAX_CONCURRENCY = 100;
 
+/** The largest number of headers that an endpoint's owner adds. */
+export const MAX_HEADERS = 5;
+
 /** The bounds of a client's own `rate_limit`, requests a second, and of its `max_endpoints`. */
 export const RATE_LIMITS = { min: 1, max: 10_000 } as const;
 export const ENDPOINT_LIMITS = { min: 0, max: 1_000 } as const;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openHeaders } from '../../src/endpoints/headers.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
@@ -84,6 +85,31 @@ test('an edit replaces URL and description, and an empty description is none', a
   expect([sent.status, sent.headers.get('Location')]).toEqual([303, path]);
   expect(await stored(path)).toMatchObject({ url: `${URL}/2`, description: null, enabled: true });
   expect((await browser.post(`${path}/edit`, { url: 'no url' })).status).toBe(422);
+});
+
+test('headers are kept where a value is empty, removed with their names, and never shown', async () => {
+  const { browser } = await editor();
+  const key = { header_name_1: 'X-Api-Key', header_value_1: 'the gateway key' };
+  const path = await register(browser, key);
+  const edit = async (fields: Record<string, string>) => {
+    const sent = await browser.post(`${path}/edit`, { url: URL, ...fields });
+    const { headerNames, headersEnvelope, id } = await stored(path);
+    const own = openHeaders(auth.api.dependencies.masterKeys, id, headersEnvelope).map(({ value }) => value.reveal());
+    return { status: sent.status, text: sent.text, headers: headerNames.map((name, i) => `${name}: ${own[i]}`) };
+  };
+  const shown = (await browser.get(`${path}/edit`)).text;
+  expect(shown).toContain('value="X-Api-Key"');
+  const renamed = await edit({ header_name_1: 'x-api-key', header_name_3: 'X-Team', header_value_3: 'the team' });
+  expect(renamed.headers).toEqual(['x-api-key: the gateway key', 'X-Team: the team']);
+  const refused = await edit({ ...key, header_name_4: 'Host', header_value_4: 'refused value' });
+  expect([refused.status, refused.headers]).toEqual([422, renamed.headers]);
+  expect(refused.text).toMatch(/id="error-header_name_4"/);
+  for (const text of [shown, refused.text]) expect(text).not.toMatch(/the gateway key|refused value/);
+
+  const second = await browser.post(`${path}/new-secret`, { secret: `${ENDPOINT_SECRET}2`, header_name_1: 'X-Team' });
+  expect([second.status, second.text.includes('error-header_value_1')]).toEqual([422, true]);
+  expect((await edit({ header_name_1: '', header_name_3: 'X-Team' })).headers).toEqual(['X-Team: the team']);
+  expect((await edit({ header_name_1: '' })).headers).toEqual([]);
 });
 
 test("an editor never undoes another's change: a form that shows an older state is rejected and says what changed", async () => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PublicEndpoint, Signatures } from '../../endpoints/endpoints.js';
 import { COUNTED_PENDING, type EndpointHealth } from '../../endpoints/health.js';
 import { Secret } from '../../platform/secret.js';
-import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
+import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY, MAX_HEADERS } from '../../platform/vocabulary.js';
 import { count, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 const url = z.string().meta({
@@ -84,8 +84,6 @@ const headerValue = z
     examples: ['k-5up3r-s3cr3t'],
   })
   .transform((value) => new Secret(value));
-
-const MAX_HEADERS = 5;
 
 const headersOf = <Header extends z.ZodType>(header: Header) =>
   z.array(header).max(MAX_HEADERS, `may have at most ${MAX_HEADERS} items`);

@@ -67,6 +67,7 @@ describeInBrowser('endpoints, in a browser', () => {
     await fits(visitor);
     await page.getByRole('link', { name: 'Register an endpoint' }).click();
     await page.getByRole('heading', { name: 'Register an endpoint' }).waitFor();
+    await page.getByText('Headers').click();
     await fits(visitor);
     await page.getByLabel('URL').fill(url);
     await page.getByLabel('Description').fill('Orders, live');

@@ -13,6 +13,7 @@ import {
   readEndpoints,
   ShownState,
 } from './endpoint.js';
+import { HeaderFields, headersOf } from './headers.js';
 
 const registerPage = page({
   path: '/console/endpoints/new',
@@ -175,6 +176,7 @@ function EndpointFields({
         <input type="checkbox" name="standard" checked={isStandard} />
         <span>Sign by Standard Webhooks too</span>
       </label>
+      <HeaderFields stored={endpoint?.headers.map(({ name }) => name)} />
     </>
   );
 }
@@ -217,5 +219,6 @@ function endpointOf(fields: URLSearchParams) {
     description: text('description'),
     max_concurrency: limit !== null && /^\d{1,15}$/.test(limit) ? Number(limit) : limit,
     signatures: fields.has('standard') ? ['standard'] : [],
+    headers: headersOf(fields),
   };
 }

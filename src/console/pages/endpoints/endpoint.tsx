@@ -46,6 +46,7 @@ export async function changeEndpoint(
     description?: string | null;
     max_concurrency?: unknown;
     signatures?: string[];
+    headers?: { name: string; value?: string }[] | undefined;
     enabled?: boolean;
   },
   ifMatch?: string,

@@ -119,7 +119,7 @@ const healthPage = endpointPage('', {
       visit,
       deliveries.map(({ transfer_id }) => transfer_id),
     );
-    const { created_at, updated_at, max_concurrency } = endpoint;
+    const { created_at, updated_at, max_concurrency, headers } = endpoint;
     const range = { webhookId, created_after: period };
     return (
       <Live id="endpoint" class="stack" path={path} query={visit.query}>
@@ -158,6 +158,7 @@ const healthPage = endpointPage('', {
               Registered: <Time at={created_at} ago />,
               'Last changed': <Time at={updated_at} ago />,
               'Concurrent deliveries': max_concurrency !== null && `at most ${max_concurrency}`,
+              Headers: headers.length > 0 && headers.map(({ name }) => name).join(', '),
             }}
           />
         </Card>

@@ -6,6 +6,7 @@ import { seeOther } from '../../page.js';
 import { endpointPath } from '../paths.js';
 import { SecretField } from './edit.js';
 import { type Endpoint, endpointForm, endpointPage, healthOf, readEndpoint, readEndpoints } from './endpoint.js';
+import { HeaderFields, headersOf } from './headers.js';
 import { EndpointTable } from './health.js';
 import { SendPending } from './state.js';
 
@@ -27,6 +28,7 @@ const newSecretPage = endpointPage('new-secret', {
           Configure your receiver to accept both secrets first: a delivery is valid if its signature matches either.
         </p>
         <SecretField />
+        {endpoint.headers.length > 0 && <HeaderFields stored={endpoint.headers.map(({ name }) => name)} needsValues />}
         <Submit>Register the second endpoint</Submit>
       </form>
     );
@@ -94,7 +96,8 @@ const pendingAloneText = ({ count, more }: PendingAlone) =>
 
 const registerSecond = endpointForm('new-secret', newSecretPage, async (visit, fields) => {
   const { url, description, max_concurrency, signatures } = await readEndpoint(visit);
-  const body = { url, description, max_concurrency, signatures, secret: fields.get('secret') ?? '' };
+  const own = { headers: headersOf(fields), secret: fields.get('secret') ?? '' };
+  const body = { url, description, max_concurrency, signatures, ...own };
   await visit.operations.change('registerWebhookEndpoint', { body });
   return seeOther(`${endpointPath(visit.params.webhookId)}/new-secret`, 'The second endpoint is registered.');
 });
