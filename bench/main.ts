@@ -10,6 +10,7 @@ import { growth } from './scenarios/growth.js';
 import { latency } from './scenarios/latency.js';
 import { memory } from './scenarios/memory.js';
 import { roles } from './scenarios/roles.js';
+import { routes } from './scenarios/routes.js';
 import { scale } from './scenarios/scale.js';
 import { throughput } from './scenarios/throughput.js';
 import { workflows } from './scenarios/workflows.js';
@@ -19,6 +20,7 @@ import { workflows } from './scenarios/workflows.js';
 
 const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   throughput,
+  routes,
   burst,
   workflows,
   roles,

@@ -1,5 +1,5 @@
 import type { Bench } from './bench.js';
-import type { Load, LoadResult } from './load.js';
+import type { Load, LoadResult, Route } from './load.js';
 import { coresBetween, cpuBetween, type Reading, readMemory, readMeter, walBetween } from './meter.js';
 import type { Parts } from './processes.js';
 import type { Arrivals, Responses } from './receiver.js';
@@ -23,6 +23,10 @@ export interface LoadPlan {
   rate?: number;
   /** Each change has an `Idempotency-Key`. */
   keyed?: boolean;
+  /** Unset: the operator's. */
+  route?: Route;
+  /** Of the transfers' clients, in turn; unset: the operator's. */
+  tokens?: readonly string[];
   responses?: Responses;
   /** Not: to the last delivery only. */
   untilQuiet?: boolean;
@@ -40,7 +44,7 @@ export const FAULTS = ['lost', 'repeated', 'errors'];
 /** Changes each transfer's status by HTTP and follows the events to their receivers, and their workflows to the end. */
 export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   const { bench, stack, service } = site;
-  const { transfers, endpointsEach, rate = 0, keyed = false, responses = 'accept', untilQuiet = true } = plan;
+  const { transfers, endpointsEach, rate = 0, keyed, route, responses = 'accept', untilQuiet = true } = plan;
   const followsWorkflows = untilQuiet && (service.workflows === 'every-event' || responses === 'fail');
   // The workflows of failed events sleep.
   const workflowsEnd = followsWorkflows && responses === 'accept';
@@ -53,7 +57,8 @@ export async function measure(site: Site, plan: LoadPlan): Promise<Figures> {
   await bench.receiver.clear(responses);
   const closedBefore = workflowsEnd ? await countClosed(stack.temporal, 'deliverEvent') : 0;
   const { connections } = bench.options;
-  const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate, keyed };
+  const tokens = plan.tokens ?? [await service.token()];
+  const load: Load = { baseUrls: service.apis, tokens, transfers, connections, rate, ...{ keyed, route } };
 
   const before = await readMeter(parts, stack);
   const result = await bench.generator.ask<LoadResult>(load);

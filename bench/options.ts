@@ -5,6 +5,7 @@ import type { ServiceOptions } from './service.js';
 
 export const SCENARIOS = [
   'throughput',
+  'routes',
   'burst',
   'workflows',
   'roles',
@@ -43,7 +44,7 @@ const OPTIONS = {
     default: '10000,1000000',
     says: 'past events in the tables that are compared (growth, scale)',
   },
-  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth) or ten (scale)' },
+  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth, routes) or ten (scale)' },
   workers: { type: 'string', default: '20', says: 'workers, and a fifth as many APIs (scale)' },
   resting: { type: 'string', default: '30', says: 'duration without a change, s (scale)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },

@@ -1,5 +1,7 @@
+import pLimit from 'p-limit';
 import { newId } from '../src/platform/ids.js';
 import { Secret } from '../src/platform/secret.js';
+import { getToken } from './service.js';
 import type { Stack } from './stack.js';
 
 /** Makes clients with endpoints. Writes directly to the tables, because the bench does not measure this. */
@@ -9,6 +11,27 @@ export interface Tenants {
 }
 
 export const SECRET = new Secret('a secret for the bench');
+
+const CLIENT_SECRET = 'the secret of each client of the bench';
+
+/** Gives the clients a secret. @returns an access token of each, in their order, good for an hour */
+export async function makeTokens(
+  database: Stack['database'],
+  { clients }: Tenants,
+  baseUrl: string,
+): Promise<string[]> {
+  const ids = clients.map(({ id }) => id);
+  await database.query(
+    `update clients set networks = '{}', scopes = '{transfers:read,transfers:write,webhooks:read,webhooks:write}' where id = any($1::uuid[])`,
+    [ids],
+  );
+  await database.query(
+    `insert into client_secrets (id, client_id, hash) select gen_random_uuid(), id, sha256($2::bytea) from unnest($1::uuid[]) as id`,
+    [ids, Buffer.from(CLIENT_SECRET)],
+  );
+  const limit = pLimit(8);
+  return Promise.all(ids.map((id) => limit(() => getToken(baseUrl, { client_id: id, client_secret: CLIENT_SECRET }))));
+}
 
 /** @param receiver `http://host:port`; each endpoint has its own path there */
 export async function makeTenants(

@@ -63,7 +63,7 @@ export async function startKoaFloor(site: Site, tenant: Tenants, plan: Partial<K
     const opened = await Promise.all(servers.map((server) => server.ask<KoaAnswer>(open)));
     for (const worker of workers) await worker.ask(open);
     const baseUrls = opened.map(({ port }) => `http://127.0.0.1:${port}`);
-    const load: Load = { baseUrls, token: 'none', transfers, connections, rate };
+    const load: Load = { baseUrls, tokens: ['none'], transfers, connections, rate };
     const parts = {
       loop: [...servers, ...workers].map(({ pid }) => pid),
       receiver: [bench.receiver.pid],

@@ -148,7 +148,7 @@ async function change({ bench, stack, service, tenants }: Rig, count: number, ra
   await bench.receiver.clear(responses);
   const transfers = await makeTransfers(stack, tenants, count);
   const { connections } = bench.options;
-  const load: Load = { baseUrls: service.apis, token: await service.token(), transfers, connections, rate };
+  const load: Load = { baseUrls: service.apis, tokens: [await service.token()], transfers, connections, rate };
   const result = await bench.generator.ask<LoadResult>(load);
   // Who hung comes back: the attempts in flight still end by their time limit.
   await bench.receiver.respond('some dead');
