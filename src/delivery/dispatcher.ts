@@ -30,7 +30,6 @@ import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
 import { pauseOf } from './pause.js';
 import { dropStale, freeExpired, giveBack } from './queue.js';
-import { Scan } from './scan.js';
 import { NotSent } from './sender/attempt-error.js';
 import type { SendOutcome } from './sender/send.js';
 import type { Slots } from './slots.js';
@@ -61,8 +60,7 @@ export interface DispatcherOptions {
   slots: Slots<Job>;
   workers: Pick<LiveWorkers, 'of' | 'count'>;
   /**
-   * Tells the other workers of attempts that this one leaves to them, or that none has leased, and how far it has
-   * looked.
+   * Tells the other workers of attempts that this one leaves to them, or that none has leased.
    */
   wakeUps: Omit<WakeUps, 'flush'>;
   /** ENDPOINT_CONCURRENCY */
@@ -116,9 +114,9 @@ export class Job {
  * - By id: a manual retry of this process has been committed, an activity asks for one attempt, or an attempt was made
  *   and the next one is due at once. Attempts that are asked for while a statement runs share the next one.
  * - Of an endpoint: a notification names it, or this process has leased from it and has slots for it again.
- * - From the queue: when it has its turn, and after it may have missed notifications, it looks which lines have
- *   attempts (scan.ts). What it finds is like a notification. It tells the other workers of lines whose first free
- *   attempt has been due for a second.
+ * - From the queue: it looks which lines have free attempts, at all of them (a pass) after it may have missed
+ *   notifications. The first of the live workers also looks at the next 200 lines each second (a step), and tells the
+ *   others of those whose first attempt has been due for a second. What is found is like a notification.
  *
  * It leases of each line of an endpoint only what it expects to make within a second, at least twice its slots, so that
  * other workers can make the rest.
@@ -170,7 +168,10 @@ export class Dispatcher implements Handover {
   readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
-  readonly #scan = new Scan();
+  /** Where the next step of the scan continues, and where a pass over all lines does. */
+  readonly #step: { after: Cursor | null } = { after: null };
+  #pass: { after: Cursor | null } | undefined;
+  #isStepDue = false;
   #nextAt = 0;
   #pumping: NodeJS.Immediate | undefined;
   #rest: NodeJS.Timeout | undefined;
@@ -201,21 +202,21 @@ export class Dispatcher implements Handover {
   }
 
   start(): void {
-    this.#scan.requestPass();
+    this.#pass = { after: null };
     this.#loop.start();
   }
 
   /** The queue may have attempts of any endpoint that this process does not know of. */
   poll(): void {
     this.#notOurs.clear();
-    this.#scan.requestPass();
+    this.#pass = { after: null };
     this.#loop.request();
   }
 
   /** Attempts of these endpoints have waited in the queue, so that the workers may not know of them. */
   found(at: readonly QueuedAt[]): void {
     for (const one of at) this.expect(one);
-    if (this.options.workers.count > 1) this.options.wakeUps.sendToAll(at);
+    if (this.options.workers.count > 1) this.options.wakeUps.send(at);
   }
 
   /** The endpoint has attempts in the queue. */
@@ -466,7 +467,7 @@ export class Dispatcher implements Handover {
     this.pump();
     this.#giveBack(slots.expire(performance.now() - GIVEN_BACK_AFTER));
     const { queued, expired } = await waiting();
-    if (queued) this.#scan.requestStep();
+    this.#isStepDue = queued;
     if (expired)
       await freeExpired(db).then(
         (at) => this.found(at),
@@ -482,31 +483,32 @@ export class Dispatcher implements Handover {
   async #lease(): Promise<void> {
     while (!this.#stopped) {
       let fault: { error: unknown } | undefined;
-      if (this.#scan.isDue) await this.#scanLines().catch((error) => (fault = { error }));
+      if (this.#isScanDue) await this.#scanLines().catch((error) => (fault = { error }));
       const rest = this.#nextAt - performance.now();
       if (rest > 0) await sleep(rest);
       const refilled = this.options.slots.room > 0 ? [...this.#more.values()].filter((at) => this.#hasRoom(at)) : [];
       if (refilled.length > 0) {
         const { leased, asked } = await this.#leaseOf(refilled);
         if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
-      } else if (!this.#scan.isDue) return;
+      } else if (!this.#isScanDue) return;
       if (fault) throw fault.error;
     }
   }
 
-  async #scanLines(): Promise<void> {
-    const from = this.#scan.begin();
-    const { heads, next } = await readHeads(this.options.db, from);
-    const isStep = this.#scan.end(next);
-    for (const at of heads) this.expect(at);
-    if (!isStep) return;
-    this.found(heads.filter(({ isOverdue }) => isOverdue));
-    if ((from || next) && this.options.workers.count > 1) this.options.wakeUps.sendScanned(next);
+  get #isScanDue(): boolean {
+    return this.#isStepDue || this.#pass !== undefined;
   }
 
-  /** Another worker has looked at the lines up to this one: the next step continues after it. */
-  scanned(upTo: Cursor | null): void {
-    this.#scan.continueAfter(upTo);
+  async #scanLines(): Promise<void> {
+    const isStep = !this.#pass;
+    const scan = this.#pass ?? this.#step;
+    if (isStep) this.#isStepDue = false;
+    const { heads, next } = await readHeads(this.options.db, scan.after);
+    scan.after = next;
+    // A pass that was requested meanwhile begins anew.
+    if (scan === this.#pass && next === null) this.#pass = undefined;
+    for (const at of heads) this.expect(at);
+    if (isStep) this.found(heads.filter(({ isOverdue }) => isOverdue));
   }
 
   async #leaseOf(endpoints: readonly QueuedAt[]): Promise<{ leased: number; asked: number }> {

@@ -1,12 +1,6 @@
-import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Handle } from '../platform/database/database.js';
 import { Heartbeat } from '../platform/heartbeat.js';
 import type { Log } from '../platform/telemetry/log.js';
-import { withinMemory } from '../platform/within-memory.js';
-
-/** Ranks are kept of 70,000 endpoints: each of them takes a hash for every worker. */
-const KEPT = withinMemory<number>(20);
 
 /**
  * Divides each endpoint's limit of attempts at once among the live workers, without a statement for an attempt. Each
@@ -19,7 +13,6 @@ const KEPT = withinMemory<number>(20);
  * others have its share; one that it began before may run beside theirs for up to 16 s.
  */
 export class LiveWorkers {
-  readonly #ranks = new LRUCache<string, number>(KEPT);
   readonly #heartbeat: Heartbeat;
 
   /**
@@ -32,11 +25,7 @@ export class LiveWorkers {
     onGrown: () => void,
     log: Log,
   ) {
-    const onChange = () => {
-      this.#ranks.clear();
-      onGrown();
-    };
-    this.#heartbeat = new Heartbeat({ db, table: 'workers', id: workerId, onChange, log });
+    this.#heartbeat = new Heartbeat({ db, table: 'workers', id: workerId, onChange: onGrown, log });
   }
 
   /** The number of live workers, with this one. */
@@ -65,10 +54,9 @@ export class LiveWorkers {
     return this.#heartbeat.now;
   }
 
-  /** Whether this worker has its turn in this second. The live workers take turns. @param now ms since 1970 */
-  hasTurn(now = this.now): boolean {
-    const place = this.#heartbeat.others.filter((other) => other < this.workerId).length;
-    return Math.floor(now / 1_000) % this.count === place;
+  /** Whether this is the first of the live workers: it alone does what one of them is enough for. */
+  get isFirst(): boolean {
+    return this.#heartbeat.others.every((other) => this.workerId < other);
   }
 
   start(): void {
@@ -82,11 +70,14 @@ export class LiveWorkers {
 
   /** The rank of this worker at the endpoint, 0 for the first. */
   #rank(endpointId: string): number {
-    const known = this.#ranks.get(endpointId);
-    if (known !== undefined) return known;
-    const own = hash('sha256', endpointId + this.workerId);
-    const rank = this.#heartbeat.others.filter((other) => hash('sha256', endpointId + other) < own).length;
-    this.#ranks.set(endpointId, rank);
-    return rank;
+    const own = weigh(endpointId, this.workerId);
+    return this.#heartbeat.others.filter((other) => weigh(endpointId, other) < own).length;
   }
+}
+
+/** A hash of two UUIDs, of whose random ends it mixes 32 bits. */
+function weigh(endpointId: string, workerId: string): number {
+  const seed = Number.parseInt(endpointId.slice(-8), 16) ^ Number.parseInt(workerId.slice(-8), 16);
+  const mixed = Math.imul(seed ^ (seed >>> 16), 0x85ebca6b);
+  return Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35) >>> 0;
 }

@@ -28,7 +28,7 @@ const BEHIND = 900;
 
 export interface NotifierOptions {
   db: Database;
-  workers: Pick<LiveWorkers, 'hasTurn'>;
+  workers: Pick<LiveWorkers, 'isFirst'>;
   /** Whether the operator has a `NOTIFY_URL`. */
   operator: boolean;
   /** ms */
@@ -37,8 +37,8 @@ export interface NotifierOptions {
 }
 
 /**
- * Looks for what operator and clients are to be told, and starts the workflows that tell them. The workers take turns,
- * and a lock excludes a turn that another worker has not ended.
+ * Looks for what operator and clients are to be told, and starts the workflows that tell them. The first of the live
+ * workers does it; a lock excludes another one that was the first a moment ago.
  */
 export function notifier({ db, workers, log, ...options }: NotifierOptions): Periodic {
   let after = NIL_ID;
@@ -63,7 +63,7 @@ export function notifier({ db, workers, log, ...options }: NotifierOptions): Per
 
   return new Periodic({
     interval: INTERVAL,
-    isDue: async () => workers.hasTurn(),
+    isDue: async () => workers.isFirst,
     run: async () => {
       await db.transaction(async (tx) => {
         if (await tryLockInTransaction(tx, 'notifications')) await look(tx);

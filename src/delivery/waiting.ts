@@ -25,11 +25,11 @@ const READING = { keep: 100, limit: 900 };
  * where rows wait: an idle process would otherwise run many statements a second that find nothing. If the read fails,
  * each loop queries its table itself, and reports the fault.
  *
- * The queue has the dead entries of a minute, up to its vacuum, and each look passes over them. So only the worker that
- * has its turn looks there.
+ * The queue has the dead entries of a minute, up to its vacuum, and each look passes over them. So only the first of
+ * the workers looks there.
  */
-export function shareWaiting(db: Handle, workers: Pick<LiveWorkers, 'hasTurn'>): () => Promise<Waiting> {
-  const read = shareReading(() => readWaiting(db, workers.hasTurn()), READING);
+export function shareWaiting(db: Handle, workers: Pick<LiveWorkers, 'isFirst'>): () => Promise<Waiting> {
+  const read = shareReading(() => readWaiting(db, workers.isFirst), READING);
   return async () => (await read()) ?? ANY;
 }
 

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Database } from '../platform/database/database.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { QueuedAt } from './handover.js';
-import type { Cursor } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 
 export const CHANNEL = 'queue';
@@ -22,18 +21,11 @@ const NUMBERS = 65_536;
 /** Endpoints that a notification names: Postgres takes 8,000 bytes. */
 const NAMED = 50;
 
-const NOTIFICATION = z.union([
-  /**
-   * Which endpoints have attempts in the queue. `number`: random, so that the workers are woken first in turn; null:
-   * all are.
-   */
-  z.object({
-    number: z.int().nullable(),
-    endpoints: z.array(z.object({ endpointId: z.guid(), clientId: z.guid(), maxConcurrency: z.int().nullable() })),
-  }),
-  /** How far a worker has scanned the queue; null: to its end. */
-  z.object({ scanned: z.object({ endpointId: z.guid(), line: z.enum(['fresh', 'late']) }).nullable() }),
-]);
+/** Which endpoints have attempts in the queue. `number`: random, so that the workers are woken first in turn. */
+const NOTIFICATION = z.object({
+  number: z.int(),
+  endpoints: z.array(z.object({ endpointId: z.guid(), clientId: z.guid(), maxConcurrency: z.int().nullable() })),
+});
 type Notification = z.infer<typeof NOTIFICATION>;
 
 /** The schema leaves out what else the caller's objects have, such as the secret of an attempt. */
@@ -52,45 +44,31 @@ function decode(payload = ''): Notification | undefined {
 export interface WakeUps {
   /** Wakes a worker with slots of each endpoint, later a second one. Neither throws nor waits. */
   send(at: readonly QueuedAt[]): void;
-  /** Wakes every worker with slots of these endpoints: their attempts have waited. */
-  sendToAll(at: readonly QueuedAt[]): void;
-  /** Tells all workers up to which line the queue was scanned; null: to its end. */
-  sendScanned(upTo: Cursor | null): void;
   /** Sends what waits. */
   flush(): Promise<void>;
 }
 
 export function sendWakeUps(database: Pick<Database, 'query'>, log?: Log): WakeUps {
-  const waiting = { one: new Map<string, QueuedAt>(), all: new Map<string, QueuedAt>() };
+  const waiting = new Map<string, QueuedAt>();
   let timer: NodeJS.Timeout | undefined;
-  const take = (endpoints: Map<string, QueuedAt>, next: () => number | null): Notification[] => {
-    const all = [...endpoints.values()];
-    endpoints.clear();
-    const count = Math.ceil(all.length / NAMED);
-    return Array.from({ length: count }, () => ({ number: next(), endpoints: all.splice(0, NAMED) }));
-  };
   const flush = async () => {
     if (!timer) return;
     clearTimeout(timer);
     timer = undefined;
-    await notify([...take(waiting.one, () => randomInt(NUMBERS)), ...take(waiting.all, () => null)]);
-  };
-  // Without a notification a worker finds the attempts by its polls.
-  const notify = (notifications: readonly Notification[]) =>
-    database
-      .query('select pg_notify($1, payload)::text from unnest($2::text[]) as payload', [
-        CHANNEL,
-        notifications.map(encode),
-      ])
+    const all = [...waiting.values()];
+    waiting.clear();
+    const notifications: string[] = [];
+    while (all.length > 0) notifications.push(encode({ number: randomInt(NUMBERS), endpoints: all.splice(0, NAMED) }));
+    await database
+      .query('select pg_notify($1, payload)::text from unnest($2::text[]) as payload', [CHANNEL, notifications])
+      // Without a notification a worker finds the attempts by its polls.
       .catch((error) => log?.warn({ err: error }, 'workers could not be notified'));
-  const add = (to: Map<string, QueuedAt>, at: readonly QueuedAt[]) => {
-    for (const one of at) to.set(one.endpointId, one);
-    if (at.length > 0) timer ??= setTimeout(flush, COALESCE);
   };
   return {
-    send: (at) => add(waiting.one, at),
-    sendToAll: (at) => add(waiting.all, at),
-    sendScanned: (scanned) => void notify([{ scanned }]),
+    send(at) {
+      for (const one of at) waiting.set(one.endpointId, one);
+      if (at.length > 0) timer ??= setTimeout(flush, COALESCE);
+    },
     flush,
   };
 }
@@ -104,16 +82,14 @@ export interface WakeUpReceiver {
   expect: (at: QueuedAt) => void;
   /** The queue may have attempts of any endpoint. */
   poll: () => void;
-  /** Another worker has scanned the queue up to this line; null: to its end. */
-  scanned: (upTo: Cursor | null) => void;
 }
 
 /**
  * Receives notifications. Of the workers with slots of an endpoint, one is woken first and a second one a little later.
  * All at once, they would compete for the same rows, and most would read the queue for nothing. If neither of the two
- * leases the rows, the next scan wakes all.
+ * leases the rows, the next scan wakes two again.
  */
-export function receiveWakeUps({ workers, perEndpoint, expect, poll, scanned }: WakeUpReceiver) {
+export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpReceiver) {
   let later: NodeJS.Timeout | undefined;
   const endpointsLater = new Map<string, QueuedAt>();
   const run = () => {
@@ -121,10 +97,10 @@ export function receiveWakeUps({ workers, perEndpoint, expect, poll, scanned }: 
     for (const at of endpointsLater.values()) expect(at);
     endpointsLater.clear();
   };
-  const wake = (at: QueuedAt, number: number | null) => {
+  const wake = (at: QueuedAt, number: number) => {
     const max = at.maxConcurrency ?? perEndpoint;
     if (workers.of(at.endpointId, max) === 0) return;
-    const place = number === null ? 0 : workers.placeAt(at.endpointId, max, number);
+    const place = workers.placeAt(at.endpointId, max, number);
     if (place === 0) expect(at);
     if (place !== 1) return;
     endpointsLater.set(at.endpointId, at);
@@ -134,7 +110,6 @@ export function receiveWakeUps({ workers, perEndpoint, expect, poll, scanned }: 
     receive(payload: string | undefined): void {
       const notification = decode(payload);
       if (!notification) poll();
-      else if ('scanned' in notification) scanned(notification.scanned);
       else for (const at of notification.endpoints) wake(at, notification.number);
     },
     stop(): void {

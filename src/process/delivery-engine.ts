@@ -86,7 +86,6 @@ export function createDeliveryEngine(context: RoleContext) {
       ...{ workers, perEndpoint },
       poll: () => dispatcher.poll(),
       expect: (at) => dispatcher.expect(at),
-      scanned: (upTo) => dispatcher.scanned(upTo),
     },
     log,
   });

@@ -480,8 +480,8 @@ describe('attempts in the queue', () => {
   });
 
   it('are named to the other workers at each poll, once they have waited', async () => {
-    const [toAll, workers] = [[] as QueuedAt[], { count: 2, of: () => 0 }];
-    const wakeUps = { ...NO_WAKE_UPS, sendToAll: (at: readonly QueuedAt[]) => void toAll.push(...at) };
+    const [told, workers] = [[] as QueuedAt[], { count: 2, of: () => 0 }];
+    const wakeUps = { ...NO_WAKE_UPS, send: (at: readonly QueuedAt[]) => void told.push(...at) };
     const { dispatcher } = dispatchers.open(fakeSender(), { wakeUps, workers });
     const [late, young] = [await commitEvent(db), await commitEvent(db)];
     await db.query(
@@ -489,9 +489,9 @@ describe('attempts in the queue', () => {
       [keysOf(late).deliveryId],
     );
     dispatcher.start();
-    await waitFor('a poll', () => toAll.length > 0);
-    expect(toAll[0]).toMatchObject({ endpointId: keysOf(late).endpointId, maxConcurrency: null });
-    expect(toAll.map(({ endpointId }) => endpointId)).not.toContain(keysOf(young).endpointId);
+    await waitFor('a poll', () => told.length > 0);
+    expect(told[0]).toMatchObject({ endpointId: keysOf(late).endpointId, maxConcurrency: null });
+    expect(told.map(({ endpointId }) => endpointId)).not.toContain(keysOf(young).endpointId);
   });
 
   it('are made once when two workers scan at the same moment', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
-import type { Cursor } from '../../src/delivery/lease.js';
 import { AttemptListener, type ListenerOptions, notifyHandover } from '../../src/delivery/notifications.js';
 import { sendWakeUps } from '../../src/delivery/wake-ups.js';
 import type { Database } from '../../src/platform/database/database.js';
@@ -35,7 +34,7 @@ async function listen(
   share = 1,
   options: Partial<ListenerOptions> = {},
 ) {
-  const worker = { polls: 0, expected: [] as QueuedAt[], scanned: [] as (Cursor | null)[] };
+  const worker = { polls: 0, expected: [] as QueuedAt[] };
   const receiver = {
     workers: {
       of: () => share,
@@ -44,7 +43,6 @@ async function listen(
     perEndpoint: 10,
     poll: () => void worker.polls++,
     expect: (at: QueuedAt) => void worker.expected.push(at),
-    scanned: (upTo: Cursor | null) => void worker.scanned.push(upTo),
   };
   const listener = new AttemptListener({ url: db.url, database: db, receiver, log: silentLog, ...options });
   listeners.push(listener);
@@ -133,25 +131,6 @@ describe('notifying workers of attempts', () => {
     expect(other.expected.length).toBeLessThanOrEqual(numbers.length);
     expect(numbers.every((number) => number >= 0)).toBe(true);
     expect(third.expected).toEqual([]);
-  });
-
-  it('wakes every worker with a slot of attempts that have waited', async () => {
-    const workers = [await listen(), await listen(() => 1), await listen(() => 2), await listen(() => 0, 0)];
-    const wakeUps = sendWakeUps(db, silentLog);
-    wakeUps.sendToAll([retry]);
-    await waitFor('the notification', () => workers.slice(0, 3).every(({ expected }) => expected.length === 1));
-    expect(workers[3]?.expected).toEqual([]);
-  });
-
-  it('tells every worker how far one of them has scanned the queue', async () => {
-    const workers = [await listen(), await listen(() => 1, 0)];
-    const wakeUps = sendWakeUps(db, silentLog);
-    const upTo = { endpointId: newId(), line: 'late' } as const;
-    wakeUps.sendScanned(upTo);
-    await waitFor('the first', () => workers.every(({ scanned }) => scanned.length === 1));
-    wakeUps.sendScanned(null);
-    await waitFor('the second', () => workers.every(({ scanned }) => scanned.length === 2));
-    for (const { scanned, polls } of workers) expect([scanned, polls]).toEqual([[upTo, null], 1]);
   });
 
   it('does not wake a worker without a slot of the endpoint', async () => {

@@ -18,7 +18,7 @@ beforeEach(async () => {
   await db.query('delete from workflow_starts', []);
 });
 
-const ALWAYS = { hasTurn: () => true };
+const ALWAYS = { isFirst: true };
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 const NONE = { queued: false, expired: false, starts: false, workflows: false, sandboxUsed: false };
 
@@ -68,7 +68,7 @@ test('finds a workflow that is due for a start, and none that was leased or has 
 
 test('only a worker that has its turn looks at the queue', async () => {
   await commitEvent(db);
-  const read = (hasTurn: boolean) => shareWaiting(db, { hasTurn: () => hasTurn })();
+  const read = (isFirst: boolean) => shareWaiting(db, { isFirst })();
   expect([await read(false), await read(true)]).toEqual([NONE, { ...NONE, queued: true }]);
 });
 

@@ -31,7 +31,7 @@ afterEach(async () => {
 
 function open(options: Partial<WorkflowOutboxOptions> = {}): void {
   const outbox = workflowOutbox({
-    ...{ db, temporal: () => temporal.client, busy: () => false, waiting: shareWaiting(db, { hasTurn: () => true }) },
+    ...{ db, temporal: () => temporal.client, busy: () => false, waiting: shareWaiting(db, { isFirst: true }) },
     ...{ interval: 200, log: silentLog, ...options },
   });
   outboxes.push(outbox);

@@ -25,8 +25,8 @@ export interface TestDispatcherOptions extends Partial<Omit<DispatcherOptions, '
 
 const LIMITS: Limits = { perEndpoint: 10, perClient: 20, total: 50, waiting: 1_000 };
 const ALONE = { count: 1, of: (_: string, max: number) => max };
-const ALWAYS = { hasTurn: () => true };
-export const NO_WAKE_UPS = { send: () => undefined, sendToAll: () => undefined, sendScanned: () => undefined };
+const ALWAYS = { isFirst: true };
+export const NO_WAKE_UPS = { send: () => undefined };
 
 /** What a process makes its attempts with. */
 export function createTestAttempts(db: TestDatabase, sender: Sender, recorder: Recorder): AttemptDependencies {

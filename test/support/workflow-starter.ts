@@ -39,7 +39,7 @@ export function createTestStarters(db: TestDatabase, temporal: WorkflowStarterOp
         temporal,
         workflows: 'every-event',
         idleTime: () => performance.now() * 1_000,
-        waiting: shareWaiting(db, { hasTurn: () => true }),
+        waiting: shareWaiting(db, { isFirst: true }),
         log: silentLog,
         ...options,
       });

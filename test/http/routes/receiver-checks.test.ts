@@ -57,7 +57,7 @@ function openOutbox(connected = true): void {
   outbox = workflowOutbox({
     ...{ db, temporal: () => (connected ? temporal.client : undefined), busy: () => false, log },
     ...{
-      waiting: shareWaiting(db, { hasTurn: () => true }),
+      waiting: shareWaiting(db, { isFirst: true }),
       interval: 100,
       endLate: async () => void (await endUnstartedChecks(db, null)),
     },

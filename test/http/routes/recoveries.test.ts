@@ -245,7 +245,7 @@ it('run until they have ended: a terminated workflow starts again, and blocks an
   const handle = temporal.client.workflow.getHandle((await startOf(webhookId))!.workflowId);
   const outbox = workflowOutbox({
     ...{ db: api.database, temporal: () => temporal.client, busy: () => false },
-    ...{ waiting: shareWaiting(api.database, { hasTurn: () => true }), interval: 100, log: api.dependencies.log },
+    ...{ waiting: shareWaiting(api.database, { isFirst: true }), interval: 100, log: api.dependencies.log },
   });
   outbox.start();
   try {
