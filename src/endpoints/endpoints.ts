@@ -34,6 +34,7 @@ export type Signatures = 'standard'[];
 const WITHOUT_SECRET = { secretEnvelope: true, headersEnvelope: true } as const;
 
 interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' | 'maxConcurrency' | 'enabled'> {
+  maxPerSecond?: number | null;
   /** Beside `Service-Signature`. */
   signatures?: Signatures;
   headers?: readonly EndpointHeader[];
@@ -143,6 +144,8 @@ interface EndpointUpdate {
   description?: string | null | undefined;
   /** Null: the limit of the deployment. */
   maxConcurrency?: number | null | undefined;
+  /** Attempts started in a second; null: no limit. */
+  maxPerSecond?: number | null | undefined;
   signatures?: Signatures | undefined;
   headers?: readonly WantedHeader[] | undefined;
   enabled?: boolean | undefined;
@@ -159,7 +162,7 @@ export function updateEndpoint(
   masterKeys: MasterKeys,
   update: EndpointUpdate,
 ): Promise<PublicEndpoint> {
-  const { by, clientId, id, url, description, maxConcurrency, signatures, headers, enabled } = update;
+  const { by, clientId, id, url, description, maxConcurrency, maxPerSecond, signatures, headers, enabled } = update;
   return atomically(db, async (tx) => {
     const before = await lockEndpoint(tx, clientId, id);
     // A URL that was registered under older rules does not keep its owner from changing the rest.
@@ -171,6 +174,7 @@ export function updateEndpoint(
         ...(url !== undefined && { url }),
         ...(description !== undefined && { description }),
         ...(maxConcurrency !== undefined && { maxConcurrency }),
+        ...(maxPerSecond !== undefined && { maxPerSecond }),
         ...(signatures !== undefined && { signatures }),
         ...newHeaders,
         updatedAt: new Date(await readClock(tx)),
@@ -239,6 +243,7 @@ const UPDATABLE = [
   ['url', 'url'],
   ['description', 'description'],
   ['maxConcurrency', 'max_concurrency'],
+  ['maxPerSecond', 'max_per_second'],
   ['signatures', 'signatures'],
 ] as const;
 
@@ -263,26 +268,29 @@ export function setEndpointEnabledByOperator(db: Handle, actor: Actor, id: strin
   return atomically(db, async (tx) => setEnabled(tx, { actor }, 'operator', await lockEndpoint(tx, null, id), enabled));
 }
 
+/** The limits of an endpoint that the operator sets, with their audit actions. */
+const OPERATORS_LIMITS = { maxConcurrency: 'endpoints.set-concurrency', maxPerSecond: 'endpoints.set-rate' } as const;
+
 /**
- * Sets an endpoint's limit of attempts at once as the operator. A repeated call changes nothing.
- * @param maxConcurrency null: the limit of the deployment
+ * Sets one limit of an endpoint as the operator. A repeated call changes nothing.
+ * @param limit null: the deployment's, which has none of attempts in a second
  * @throws Refusal not_found
  */
-export function setEndpointConcurrencyByOperator(
+export function setEndpointLimitByOperator(
   db: Handle,
   actor: Actor,
   id: string,
-  maxConcurrency: number | null,
+  name: keyof typeof OPERATORS_LIMITS,
+  limit: number | null,
 ): Promise<PublicEndpoint> {
   return atomically(db, async (tx) => {
     const before = await lockEndpoint(tx, null, id);
-    if (before.maxConcurrency === maxConcurrency) return before;
-    const [was, limit] = [before.maxConcurrency ?? 'default', maxConcurrency ?? 'default'];
-    const details = { client_id: before.clientId, was, limit };
-    await recordAudit(tx, { actor, action: 'endpoints.set-concurrency', target: id, details });
+    if (before[name] === limit) return before;
+    const details = { client_id: before.clientId, was: before[name] ?? 'default', limit: limit ?? 'default' };
+    await recordAudit(tx, { actor, action: OPERATORS_LIMITS[name], target: id, details });
     return tx.prisma.endpoint.update({
       where: { id },
-      data: { maxConcurrency, updatedAt: new Date(await readClock(tx)) },
+      data: { [name]: limit, updatedAt: new Date(await readClock(tx)) },
       omit: WITHOUT_SECRET,
     });
   });

@@ -66,6 +66,7 @@ interface Row extends Latest {
   nextAttemptAt: Date | null;
   oldestPending: string | null;
   ended: number;
+  slowedUntil: Date | null;
 }
 
 /**
@@ -125,8 +126,8 @@ const ENDED = (status: string) =>
 
 const HEALTH = `
 select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "nextAttemptAt",
-       oldest.id::text as "oldestPending", ended.count as ended
-  from (select id from webhook_endpoints
+       oldest.id::text as "oldestPending", ended.count as ended, e."slowedUntil"
+  from (select id, case when slowed_until > now() then slowed_until end as "slowedUntil" from webhook_endpoints
          where client_id = $1::uuid and deleted_at is null and ($2::uuid is null or id = $2::uuid)) e${LATEST}
  cross join lateral (select json_agg(h) as hours from ${RECENT}) counted
  cross join lateral (
@@ -142,7 +143,7 @@ select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "n
    select count(*)::int as count from (
      select from ((${ENDED('failed')}) union all (${ENDED('cancelled')})) ends limit ${COUNTED_ENDED + 1}) f) ended`;
 
-function toHealth({ nextAttemptAt, oldestPending, pending, ended, ...row }: Row, first: number) {
+function toHealth({ nextAttemptAt, oldestPending, pending, ended, slowedUntil, ...row }: Row, first: number) {
   const shown = row.hours?.filter((hour) => Date.parse(hour.hour) >= first) ?? [];
   const byHour = new Map(shown.map((hour) => [Date.parse(hour.hour), hour]));
   const hours = Array.from({ length: SHOWN_HOURS }, (_, i) => {
@@ -153,6 +154,8 @@ function toHealth({ nextAttemptAt, oldestPending, pending, ended, ...row }: Row,
   const [p50, p95] = [quantileOf(times, 0.5), quantileOf(times, 0.95)];
   return {
     ...latestOf(row),
+    /** The receiver asked for a pause: it gets one attempt at once until then; null: it did not. */
+    slowedUntil,
     /** The attempts that started in each of the `SHOWN_HOURS`, oldest first. */
     hours,
     succeeded: hours.reduce((sum, hour) => sum + hour.succeeded, 0),

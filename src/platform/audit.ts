@@ -35,7 +35,7 @@ function userName(): string {
 export type Action =
   | `clients.${'create' | 'rotate-secret' | 'revoke' | 'revoke-secret' | 'allow' | 'rename' | 'erase'}`
   | `clients.${'set-limits' | 'set-notify' | 'set-keys' | 'require-key'}`
-  | `endpoints.${'create' | 'update' | 'delete' | 'disable' | 'set-concurrency' | 'enable'}`
+  | `endpoints.${'create' | 'update' | 'delete' | 'disable' | 'set-concurrency' | 'set-rate' | 'enable'}`
   | `endpoints.${'check' | 'recover' | 'cancel-recovery'}`
   // The statement of src/transfers/change-status.ts writes `transfers.set-status` itself.
   | `transfers.${'set-status' | 'expire'}`

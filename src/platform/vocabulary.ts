@@ -51,6 +51,8 @@ export const SHOWN_ATTEMPTS = 20;
 
 /** The largest limit of attempts at once at one endpoint. */
 export const MAX_CONCURRENCY = 100;
+/** The largest limit of attempts started in a second at one endpoint. */
+export const MAX_PER_SECOND = 1_000;
 
 /** The largest number of headers that an endpoint's owner adds. */
 export const MAX_HEADERS = 5;

@@ -274,6 +274,13 @@ test('endpoints set-concurrency sets the limit of concurrent attempts and reject
   }
 });
 
+test('endpoints set-rate sets the limit of attempts in a second', async () => {
+  const { id } = await makeEndpoint(database, await makeClient(database));
+  expect(await json('endpoints', 'set-rate', id, '1000')).toMatchObject({ webhookId: id, max_per_second: 1_000 });
+  expect(await json('endpoints', 'set-rate', id, 'default')).toMatchObject({ max_per_second: null });
+  expect((await runCommand(['endpoints', 'set-rate', id, '1001'], env)).code).toBe(2);
+});
+
 test('endpoints enable fails while the backlog is being cancelled', async () => {
   const { id } = await makeEndpoint(database, await makeClient(database));
   await makeBacklog(database, id, 1_001);

@@ -8,6 +8,7 @@ import { makeTimeline } from '../support/console-data.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
 import { setUses } from '../support/limits.js';
 import { silentLog } from '../support/silent-log.js';
+import { waitFor } from '../support/wait-for.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -75,6 +76,26 @@ test('a URL that an enabled endpoint has is registered again only if a person co
   expect(again.text).toContain(`is the URL of the enabled endpoint ${path.split('/').at(-1)}`);
   expect(again.text).toContain('name="again"');
   expect(await register(browser, { again: 'on' })).not.toBe(path);
+});
+
+test('the limits of an endpoint are edited, and its page shows them and a pause that the receiver asked for', async () => {
+  const { browser } = await editor();
+  const path = await register(browser, { max_per_second: '5' });
+  expect((await browser.get(path)).text).not.toContain('asked for a pause');
+  expect((await browser.post(`${path}/edit`, { url: URL, max_concurrency: '2', max_per_second: '0' })).status).toBe(
+    422,
+  );
+  await browser.post(`${path}/edit`, { url: URL, max_concurrency: '2', max_per_second: '7' });
+  expect(await stored(path)).toMatchObject({ maxConcurrency: 2, maxPerSecond: 7 });
+  expect((await browser.get(`${path}/edit`)).text).toContain('value="7"');
+  const { id } = await stored(path);
+  await auth.database.query(
+    `update webhook_endpoints set slowed_until = now() + interval '5 min' where id = $1::uuid`,
+    [id],
+  );
+  // Pages read the health once a second.
+  await waitFor('the pause on the page', async () => (await browser.get(path)).text.includes('asked for a pause'));
+  expect((await browser.get(path)).text).toContain('at most 7');
 });
 
 test('an edit replaces URL and description, and an empty description is none', async () => {

@@ -4,8 +4,8 @@ import {
   deleteEndpoint,
   type EndpointRules,
   getEndpoint,
-  setEndpointConcurrencyByOperator,
   setEndpointEnabledByOperator,
+  setEndpointLimitByOperator,
   updateEndpoint,
 } from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
@@ -199,7 +199,7 @@ describe('the limit of concurrent attempts of an endpoint', () => {
     const event = await commitEvent(db);
     expect(event.deliveries[0]?.maxConcurrency).toBeNull();
     expect(await lease(db, event.deliveries[0]!.deliveryId)).toMatchObject({ maxConcurrency: null });
-    await setEndpointConcurrencyByOperator(db, OPERATOR, event.deliveries[0]!.endpointId, 7);
+    await setEndpointLimitByOperator(db, OPERATOR, event.deliveries[0]!.endpointId, 'maxConcurrency', 7);
     const next = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
     expect(next.deliveries[0]?.maxConcurrency).toBe(7);
     expect(await lease(db, next.deliveries[0]!.deliveryId)).toMatchObject({ maxConcurrency: 7 });
@@ -208,7 +208,8 @@ describe('the limit of concurrent attempts of an endpoint', () => {
   it('is changed by the operator with an audit entry, once', async () => {
     const { id } = await makeEndpoint(db, await makeClient(db));
     for (const limit of [5, 5, null]) {
-      expect(await setEndpointConcurrencyByOperator(db, OPERATOR, id, limit)).toMatchObject({ maxConcurrency: limit });
+      const changed = await setEndpointLimitByOperator(db, OPERATOR, id, 'maxConcurrency', limit);
+      expect(changed).toMatchObject({ maxConcurrency: limit });
     }
     const entries = await db.prisma.auditEntry.findMany({ where: { target: id }, orderBy: { id: 'asc' } });
     expect(entries.map(({ action, details }) => [action, details])).toEqual([

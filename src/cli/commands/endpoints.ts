@@ -7,8 +7,8 @@ import {
   getEndpoint,
   listEndpoints,
   type PublicEndpoint,
-  setEndpointConcurrencyByOperator,
   setEndpointEnabledByOperator,
+  setEndpointLimitByOperator,
   withEndpoints,
 } from '../../endpoints/endpoints.js';
 import { type FailingEndpoint, listFailingEndpoints } from '../../endpoints/health.js';
@@ -17,7 +17,7 @@ import { presentCheck } from '../../http/schemas/receiver-check.js';
 import { presentStatement } from '../../http/schemas/statement.js';
 import { type Database, readClock } from '../../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
-import { CHECK_CASE_NAMES, MAX_CONCURRENCY } from '../../platform/vocabulary.js';
+import { CHECK_CASE_NAMES, MAX_CONCURRENCY, MAX_PER_SECOND } from '../../platform/vocabulary.js';
 import { readStatement } from '../../reports/statement.js';
 import {
   type Asked,
@@ -64,7 +64,12 @@ export function declare(endpoints: Command): void {
   ofOne('set-concurrency')
     .argument('<limit>', `1 to ${MAX_CONCURRENCY}, or default`, limitWithin({ min: 1, max: MAX_CONCURRENCY }))
     .description('limit the concurrent attempts at an endpoint, over all workers; default: ENDPOINT_CONCURRENCY')
-    .does(setConcurrency);
+    .does(setLimit('maxConcurrency'));
+
+  ofOne('set-rate')
+    .argument('<limit>', `1 to ${MAX_PER_SECOND}, or default`, limitWithin({ min: 1, max: MAX_PER_SECOND }))
+    .description('limit the attempts started in a second at an endpoint, over all workers; default: no limit')
+    .does(setLimit('maxPerSecond'));
 
   ofOne('recover')
     .requiredOption('--since <time>', 'start of the range: 24h (ago), or 2026-11-21T10:00:00Z', parseSince)
@@ -128,9 +133,10 @@ const enable = onDatabase(async ({ database, actor }, id: string) => ({
   json: present(await setEndpointEnabledByOperator(database, actor, id, true)),
 }));
 
-const setConcurrency = onDatabase(async ({ database, actor }, id: string, limit: Limit) => ({
-  json: present(await setEndpointConcurrencyByOperator(database, actor, id, limitOf(limit))),
-}));
+const setLimit = (name: 'maxConcurrency' | 'maxPerSecond') =>
+  onDatabase(async ({ database, actor }, id: string, limit: Limit) => ({
+    json: present(await setEndpointLimitByOperator(database, actor, id, name, limitOf(limit))),
+  }));
 
 type Window = { since: When; until?: When };
 

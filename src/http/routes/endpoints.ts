@@ -46,9 +46,10 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
   };
   const route = routesOf('Webhook endpoints', 'webhooks');
   const change = async ({ caller, params, body, db }: Incoming<Path, unknown, z.output<typeof endpointPatch>>) => {
-    const { url, description, max_concurrency: maxConcurrency, signatures, headers, enabled } = body;
+    const { url, description, max_concurrency: maxConcurrency, max_per_second: maxPerSecond, ...others } = body;
     const whose = { by: byOf(caller), clientId: caller.clientId, id: params.webhookId };
-    const update = { ...whose, url, description, maxConcurrency, signatures, headers, enabled };
+    const { signatures, headers, enabled } = others;
+    const update = { ...whose, url, description, maxConcurrency, maxPerSecond, signatures, headers, enabled };
     return tagged(presentEndpoint(await updateEndpoint(db, rules, masterKeys, update)));
   };
   const version = async ({ caller, params, db }: Target<Path>) =>
@@ -80,10 +81,11 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
       returns: endpointView,
       refusals: ['url_not_canonical', 'blocked_address', 'header_not_allowed', 'endpoint_limit_reached'],
       async handle({ caller, body, db }) {
-        const { secret, max_concurrency: maxConcurrency, ...wanted } = body;
+        const { secret, max_concurrency: maxConcurrency, max_per_second: maxPerSecond, ...wanted } = body;
         const endpoint = await registerEndpoint(db, rules, masterKeys, {
           ...wanted,
           maxConcurrency,
+          maxPerSecond,
           by: byOf(caller),
           clientId: caller.clientId,
           secret: new Secret(secret),
@@ -121,7 +123,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     route('PUT', '/webhook-endpoints/{webhookId}', {
       operationId: 'updateWebhookEndpoint',
       summary: 'Replace an endpoint',
-      description: `An omitted \`description\` or \`max_concurrency\` becomes null, omitted \`signatures\` or \`headers\` become none, an omitted \`enabled\` does not change. ${DISABLING}`,
+      description: `An omitted \`description\`, \`max_concurrency\` or \`max_per_second\` becomes null, omitted \`signatures\` or \`headers\` become none, an omitted \`enabled\` does not change. ${DISABLING}`,
       ...changing,
       body: endpointUpdate,
       returns: endpointView,
@@ -129,7 +131,7 @@ export function endpointRoutes({ config, masterKeys, authority }: AppDependencie
     route('PATCH', '/webhook-endpoints/{webhookId}', {
       operationId: 'patchWebhookEndpoint',
       summary: 'Change fields of an endpoint',
-      description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\`, \`max_concurrency\`, \`signatures\` or \`headers\`. A header without a value keeps the stored one. ${DISABLING}`,
+      description: `A JSON merge patch (RFC 7396): an omitted field does not change, and null clears \`description\`, \`max_concurrency\`, \`max_per_second\`, \`signatures\` or \`headers\`. A header without a value keeps the stored one. ${DISABLING}`,
       ...changing,
       body: endpointPatch,
       returns: endpointView,

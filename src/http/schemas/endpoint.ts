@@ -2,7 +2,13 @@ import { z } from 'zod';
 import type { PublicEndpoint, Signatures } from '../../endpoints/endpoints.js';
 import { COUNTED_PENDING, type EndpointHealth } from '../../endpoints/health.js';
 import { Secret } from '../../platform/secret.js';
-import { ATTEMPT_ERRORS, DISABLED_REASONS, MAX_CONCURRENCY, MAX_HEADERS } from '../../platform/vocabulary.js';
+import {
+  ATTEMPT_ERRORS,
+  DISABLED_REASONS,
+  MAX_CONCURRENCY,
+  MAX_HEADERS,
+  MAX_PER_SECOND,
+} from '../../platform/vocabulary.js';
 import { count, present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
 const url = z.string().meta({
@@ -46,6 +52,16 @@ const maxConcurrency = z
   .meta({
     description: 'Maximum number of concurrent requests to the receiver. Null: the limit of the service.',
     examples: [10],
+  });
+
+const maxPerSecond = z
+  .int('must be a whole number')
+  .min(1, 'must be at least 1')
+  .max(MAX_PER_SECOND, `may be at most ${MAX_PER_SECOND}`)
+  .nullable()
+  .meta({
+    description: 'Maximum number of requests to the receiver that start within a second. Null: no limit.',
+    examples: [null],
   });
 
 const signatures = z
@@ -107,6 +123,7 @@ export const newEndpoint = requestBody('WebhookEndpointCreate', {
   secret,
   description: description.default(null),
   max_concurrency: maxConcurrency.default(null),
+  max_per_second: maxPerSecond.default(null),
   signatures: signatures.default([]),
   headers: newHeaders.default([]),
   enabled: z.boolean().default(true),
@@ -138,6 +155,7 @@ export const endpointUpdate = requestBody('WebhookEndpointUpdate', {
   url,
   description: description.default(null),
   max_concurrency: maxConcurrency.default(null),
+  max_per_second: maxPerSecond.default(null),
   signatures: signatures.default([]),
   headers: changedHeaders.default([]),
   enabled: z.boolean().optional().meta({ description: 'Unchanged if omitted.' }),
@@ -155,6 +173,7 @@ export const endpointPatch = requestBody('WebhookEndpointPatch', {
   url: url.optional(),
   description: description.optional(),
   max_concurrency: maxConcurrency.optional(),
+  max_per_second: maxPerSecond.optional(),
   signatures: cleared(signatures),
   headers: cleared(changedHeaders),
   enabled: z.boolean().optional(),
@@ -167,6 +186,7 @@ export const endpointView = view('WebhookEndpoint', {
   url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),
   description: z.nullable(z.string()).meta({ examples: ['Orders, live'] }),
   max_concurrency: maxConcurrency,
+  max_per_second: maxPerSecond,
   signatures,
   headers: headersOf(view('WebhookEndpointHeader', { name: z.string().meta({ examples: ['X-Api-Key'] }) })).meta({
     description: 'The headers that its owner adds to each request; their values are never returned.',
@@ -198,6 +218,10 @@ export const endpointHealthView = view('WebhookEndpointHealth', {
     description: `Pending deliveries, counted up to ${COUNTED_PENDING + 1}, which means more than ${COUNTED_PENDING}.`,
   }),
   next_attempt_at: time.nullable().meta({ description: 'Null if no delivery is pending.' }),
+  slowed_until: time.nullable().meta({
+    description:
+      'The receiver asked for a pause (`Retry-After` of a 429 or 503): until then, it gets one request at a time. Null: it did not.',
+  }),
   attempts_24h: view('AttemptCounts', { succeeded: count, failed: count }).meta({
     description: 'Attempts of the current hour and the 23 before it.',
   }),

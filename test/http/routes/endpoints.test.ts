@@ -40,6 +40,7 @@ describe('POST /webhook-endpoints', () => {
       url: 'https://example.com/hooks',
       description: 'Orders',
       max_concurrency: null,
+      max_per_second: null,
       signatures: [],
       headers: [],
       enabled: true,
@@ -90,6 +91,9 @@ describe('POST /webhook-endpoints', () => {
     ['too many attempts at once', { max_concurrency: 101 }, '/max_concurrency', 'too_big'],
     ['half an attempt at once', { max_concurrency: 1.5 }, '/max_concurrency', 'invalid_type'],
     ['max_concurrency as text', { max_concurrency: '10' }, '/max_concurrency', 'invalid_type'],
+    ['no attempt in a second', { max_per_second: 0 }, '/max_per_second', 'too_small'],
+    ['too many attempts in a second', { max_per_second: 1_001 }, '/max_per_second', 'too_big'],
+    ['half an attempt in a second', { max_per_second: 0.5 }, '/max_per_second', 'invalid_type'],
     ['an unknown signature', { signatures: ['v1'] }, '/signatures/0', 'invalid_value'],
     ['a signature twice', { signatures: ['standard', 'standard'] }, '/signatures', 'too_big'],
     ['an unknown field', { events: [] }, '/events', 'unknown_field'],
@@ -170,14 +174,20 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     expect(body).toMatchObject({ webhookId, url: 'https://example.org/?a=b', description: null, enabled: false });
   });
 
-  it('changes the limit of deliveries at once; omitted or null, it is the limit of the service', async () => {
-    const { webhookId, url, max_concurrency: registered } = await register({ max_concurrency: 1 });
-    const limitAfter = async (json: object) => (await put(webhookId, { url, ...json })).body.max_concurrency;
-    expect([registered, await limitAfter({ max_concurrency: 100 })]).toEqual([1, 100]);
-    expect(await limitAfter({})).toBeNull();
-    await limitAfter({ max_concurrency: 100 });
-    expect(await limitAfter({ max_concurrency: null })).toBeNull();
-  });
+  it.each(['max_concurrency', 'max_per_second'])(
+    'changes %s; omitted or null, it is that of the service',
+    async (name) => {
+      const { webhookId, url, [name]: registered } = await register({ [name]: 1 });
+      const limitAfter = async (json: object) => (await put(webhookId, { url, ...json })).body[name];
+      expect([registered, await limitAfter({ [name]: 100 })]).toEqual([1, 100]);
+      expect(await limitAfter({})).toBeNull();
+      await limitAfter({ [name]: 100 });
+      expect(await limitAfter({ [name]: null })).toBeNull();
+      expect((await patch(webhookId, { [name]: 7 })).body[name]).toBe(7);
+      expect((await patch(webhookId, { description: null })).body[name]).toBe(7);
+      expect((await patch(webhookId, { [name]: null })).body[name]).toBeNull();
+    },
+  );
 
   it('accepts the response of a GET, and ignores read-only fields', async () => {
     const endpoint = await register();
@@ -330,9 +340,19 @@ describe('GET /webhook-endpoints/{webhookId}/health', () => {
     const path = `/webhook-endpoints/${webhookId}/health`;
     const nothing = {
       ...{ webhookId, last_success_at: null, last_failure_at: null, last_error: null, last_response_status: null },
-      ...{ failing_since: null, pending: 0, next_attempt_at: null, attempts_24h: { succeeded: 0, failed: 0 } },
+      ...{ failing_since: null, pending: 0, next_attempt_at: null, slowed_until: null },
+      attempts_24h: { succeeded: 0, failed: 0 },
       response_ms_24h: { p50: null, p95: null },
     };
+    expect((await client.call('GET', path)).body).toEqual(nothing);
+    const slowed = (seconds: number) =>
+      api.database.query(
+        `update webhook_endpoints set slowed_until = now() + make_interval(secs => $2) where id = $1::uuid`,
+        [webhookId, seconds],
+      );
+    await slowed(60);
+    expect((await client.call('GET', path)).body).toEqual({ ...nothing, slowed_until: expect.stringMatching(TIME) });
+    await slowed(-1);
     expect((await client.call('GET', path)).body).toEqual(nothing);
     const hours = new EndpointHours(api.database, silentLog);
     const startedAt = new Date();

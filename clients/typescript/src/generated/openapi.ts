@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: a15f4b2e5ff4a6d75e2774ce5db83562db6226080819fc8a8d1d840a3aa25ca3
+// Document: 7745a3cf69cfa44836845cb7965392740545f3f534a466cd5615c1d6b34ffd35
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -823,6 +823,8 @@ export interface components {
       description: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency: number | null;
+      /** Maximum number of requests to the receiver that start within a second. Null: no limit. */
+      max_per_second: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). */
       signatures: "standard"[];
       /** The headers that its owner adds to each request; their values are never returned. */
@@ -846,6 +848,8 @@ export interface components {
       description?: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
+      /** Maximum number of requests to the receiver that start within a second. Null: no limit. */
+      max_per_second?: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). Default: `[]`. */
       signatures?: "standard"[];
       /** Headers that each attempt and check carries, such as the API key that a gateway asks for. Rejected (`header_not_allowed`): names of the connection, of the delivery, of signatures and traces, and one name twice. */
@@ -895,6 +899,11 @@ export interface components {
        * Null if no delivery is pending.
        */
       next_attempt_at: string | null;
+      /**
+       * Format: date-time
+       * The receiver asked for a pause (`Retry-After` of a 429 or 503): until then, it gets one request at a time. Null: it did not.
+       */
+      slowed_until: string | null;
       /** Attempts of the current hour and the 23 before it. */
       attempts_24h: components["schemas"]["AttemptCounts"];
       /** Time to the response in these hours; null if there was none. */
@@ -915,6 +924,8 @@ export interface components {
       description?: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
+      /** Maximum number of requests to the receiver that start within a second. Null: no limit. */
+      max_per_second?: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). */
       signatures?: "standard"[] | null;
       /** Replace the headers. */
@@ -938,6 +949,8 @@ export interface components {
       description?: string | null;
       /** Maximum number of concurrent requests to the receiver. Null: the limit of the service. */
       max_concurrency?: number | null;
+      /** Maximum number of requests to the receiver that start within a second. Null: no limit. */
+      max_per_second?: number | null;
       /** Signatures beside `Service-Signature`, by the same secret. `standard`: the headers of [Standard Webhooks](https://www.standardwebhooks.com). Default: `[]`. */
       signatures?: "standard"[];
       /** Replace the headers. */

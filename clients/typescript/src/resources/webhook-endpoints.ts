@@ -52,8 +52,9 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Replaces an endpoint: an omitted `description` or `max_concurrency` becomes null, omitted `signatures` or `headers`
-   * become none, an omitted `enabled` stays. A header without a value keeps the stored one. Scope: `webhooks:write`.
+   * Replaces an endpoint: an omitted `description`, `max_concurrency` or `max_per_second` becomes null, omitted
+   * `signatures` or `headers` become none, an omitted `enabled` stays. A header without a value keeps the stored one.
+   * Scope: `webhooks:write`.
    */
   update(webhookId: string, update: WebhookEndpointUpdate, options?: ChangeOptions): Promise<WebhookEndpoint> {
     return this.#call('updateWebhookEndpoint', { path: { webhookId }, body: update }, options);

@@ -1,6 +1,6 @@
 import { pendingText } from '../../../endpoints/disable.js';
 import { Refusal } from '../../../platform/refusal.js';
-import { MAX_CONCURRENCY } from '../../../platform/vocabulary.js';
+import { MAX_CONCURRENCY, MAX_PER_SECOND } from '../../../platform/vocabulary.js';
 import { Field, Submit } from '../../components/parts.js';
 import { form, page, type SeeOther, seeOther, type Visit } from '../../page.js';
 import { endpointPath } from '../paths.js';
@@ -172,6 +172,14 @@ function EndpointFields({
         inputMode="numeric"
         hint={`1 to ${MAX_CONCURRENCY}. Empty: ${config.endpointConcurrency}, the default.`}
       />
+      <Field
+        name="max_per_second"
+        label="Deliveries per second, at most"
+        class="short"
+        value={endpoint?.max_per_second?.toString()}
+        inputMode="numeric"
+        hint={`1 to ${MAX_PER_SECOND}. Empty: no limit.`}
+      />
       <label class="check">
         <input type="checkbox" name="standard" checked={isStandard} />
         <span>Sign by Standard Webhooks too</span>
@@ -213,11 +221,15 @@ export function SecretField() {
 /** The fields as the API reads them: an empty one is null. The API rejects a limit that is not a number. */
 function endpointOf(fields: URLSearchParams) {
   const text = (name: string) => fields.get(name)?.trim() || null;
-  const limit = text('max_concurrency');
+  const limit = (name: string) => {
+    const typed = text(name);
+    return typed !== null && /^\d{1,15}$/.test(typed) ? Number(typed) : typed;
+  };
   return {
     url: fields.get('url') ?? '',
     description: text('description'),
-    max_concurrency: limit !== null && /^\d{1,15}$/.test(limit) ? Number(limit) : limit,
+    max_concurrency: limit('max_concurrency'),
+    max_per_second: limit('max_per_second'),
     signatures: fields.has('standard') ? ['standard'] : [],
     headers: headersOf(fields),
   };

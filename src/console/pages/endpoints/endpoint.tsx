@@ -45,6 +45,7 @@ export async function changeEndpoint(
     url?: string;
     description?: string | null;
     max_concurrency?: unknown;
+    max_per_second?: unknown;
     signatures?: string[];
     headers?: { name: string; value?: string }[] | undefined;
     enabled?: boolean;

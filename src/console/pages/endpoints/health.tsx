@@ -119,11 +119,16 @@ const healthPage = endpointPage('', {
       visit,
       deliveries.map(({ transfer_id }) => transfer_id),
     );
-    const { created_at, updated_at, max_concurrency, headers } = endpoint;
+    const { created_at, updated_at, max_concurrency, max_per_second, headers } = endpoint;
     const range = { webhookId, created_after: period };
     return (
       <Live id="endpoint" class="stack" path={path} query={visit.query}>
         <Trouble endpoint={endpoint} health={health} editor={isEditor(visit)} />
+        {health?.slowedUntil && (
+          <p class="banner warn">
+            The receiver asked for a pause: it gets one delivery at a time until <Time at={health.slowedUntil} />.
+          </p>
+        )}
         <section class="stack" aria-label="Health">
           <h2>Last 24 hours</h2>
           <Table rows={[{ own: health }]} columns={HEALTH} />
@@ -158,6 +163,7 @@ const healthPage = endpointPage('', {
               Registered: <Time at={created_at} ago />,
               'Last changed': <Time at={updated_at} ago />,
               'Concurrent deliveries': max_concurrency !== null && `at most ${max_concurrency}`,
+              'Deliveries per second': max_per_second !== null && `at most ${max_per_second}`,
               Headers: headers.length > 0 && headers.map(({ name }) => name).join(', '),
             }}
           />

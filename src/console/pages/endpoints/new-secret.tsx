@@ -95,9 +95,9 @@ const pendingAloneText = ({ count, more }: PendingAlone) =>
   `Pending at the first endpoint alone: ${more ? 'more than ' : ''}${countOf(count, 'delivery', 'deliveries')}.`;
 
 const registerSecond = endpointForm('new-secret', newSecretPage, async (visit, fields) => {
-  const { url, description, max_concurrency, signatures } = await readEndpoint(visit);
+  const { url, description, max_concurrency, max_per_second, signatures } = await readEndpoint(visit);
   const own = { headers: headersOf(fields), secret: fields.get('secret') ?? '' };
-  const body = { url, description, max_concurrency, signatures, ...own };
+  const body = { url, description, max_concurrency, max_per_second, signatures, ...own };
   await visit.operations.change('registerWebhookEndpoint', { body });
   return seeOther(`${endpointPath(visit.params.webhookId)}/new-secret`, 'The second endpoint is registered.');
 });

@@ -9,6 +9,7 @@ export function endpoint(fields: Partial<Endpoint> = {}): Endpoint {
     url: 'https://example.com/hooks',
     description: 'Orders, live',
     max_concurrency: null,
+    max_per_second: null,
     signatures: [],
     headers: [],
     enabled: true,
@@ -36,6 +37,7 @@ export function health(fields: Partial<EndpointHealth> = {}): EndpointHealth {
     pending: { count: 0, more: false, nextAttemptAt: null },
     pendingSince: null,
     ended: { count: 0, more: false },
+    slowedUntil: null,
     ...fields,
   };
 }
