@@ -1,7 +1,9 @@
 import pg from 'pg';
 import type { Secret } from '../secret.js';
 import { READ_ONLY_STATE } from './faults.js';
+import { leftCommits } from './left-commits.js';
 import { POOLED_SETTINGS, SERVICE_SETTINGS, type ServerSettings, withServerSettings } from './server-settings.js';
+import { NoTurn } from './transaction-turns.js';
 
 export interface DatabaseOptions {
   url: Secret;
@@ -45,6 +47,7 @@ const READ_ONLY_LIFETIME = 1;
 /** What `pg` sends to start a session. It has no option for further parameters. */
 const { getStartupConf } = pg.Client.prototype as unknown as { getStartupConf(): ServerSettings };
 
+type Connecting = (error?: Error, client?: pg.PoolClient, release?: (error?: Error) => void) => void;
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
 /** Opens a pool that closes sessions which hang, are still in a transaction, or cannot write. */
@@ -61,6 +64,8 @@ export function openPool(options: DatabaseOptions, limits: DatabaseLimits): { po
     /** It rejected a statement because it is read-only. */
     hasRefused = false;
     timeLimit: NodeJS.Timeout | undefined;
+    /** Of its backend; `pg` sets it. */
+    declare readonly processID: number;
 
     constructor(config?: pg.ClientConfig) {
       super(config);
@@ -99,12 +104,32 @@ export function openPool(options: DatabaseOptions, limits: DatabaseLimits): { po
   const settings = options.limits
     ? { ...SERVICE_SETTINGS, statement_timeout: `${options.limits.hold}ms` }
     : SERVICE_SETTINGS;
+  const connectionString = (pooled ? options.url : withServerSettings(options.url, settings)).reveal();
   const pool: pg.Pool = new pg.Pool({
     Client: Session,
-    connectionString: (pooled ? options.url : withServerSettings(options.url, settings)).reveal(),
+    connectionString,
     max: options.poolSize,
     connectionTimeoutMillis: limits.wait,
     keepAlive: true,
+  });
+  // Commits that are left count in the size of the pool, so that this process has at most twice as many sessions.
+  const left = leftCommits(connectionString, (count) => {
+    pool.options.max = Math.max(0, options.poolSize - count);
+  });
+  const connect = pool.connect.bind(pool) as (callback?: Connecting) => unknown;
+  const connectOrRefuse = (callback?: Connecting) => {
+    if (pool.options.max > 0) return connect(callback);
+    failed();
+    const error = new NoTurn('all sessions of this process wait for a synchronous standby');
+    return callback ? void setImmediate(callback, error) : Promise.reject(error);
+  };
+  const end = pool.end.bind(pool) as (callback?: () => void) => unknown;
+  Object.assign(pool, {
+    connect: connectOrRefuse,
+    end(callback?: () => void) {
+      left.stop();
+      return end(callback);
+    },
   });
   pool.on('error', (error) => options.onFault?.(error));
   // A connection may break during checkout, before its user listens. The user's next statement then fails.
@@ -114,7 +139,11 @@ export function openPool(options: DatabaseOptions, limits: DatabaseLimits): { po
   pool.on('acquire', (client: unknown) => {
     const session = client as Session;
     const { stream } = session.connection;
-    session.timeLimit = setTimeout(() => stream.destroy(), limits.hold);
+    session.timeLimit = setTimeout(() => {
+      stream.destroy();
+      // A pooler bounds its sessions itself.
+      if (!pooled) left.add(session.processID);
+    }, limits.hold);
   });
   pool.on('release', (error, client: unknown) => {
     const session = client as Session;
