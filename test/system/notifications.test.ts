@@ -7,6 +7,7 @@ import { freePort } from '../../src/platform/free-port.js';
 import { type Caller, caller, must } from '../support/caller.js';
 import { runCommand } from '../support/command.js';
 import { createDeployment, type Deployment } from '../support/deployment.js';
+import { makeEvent } from '../support/events.js';
 import { type MortalRole, startMortalRole } from '../support/role-process.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
@@ -80,20 +81,49 @@ async function change(): Promise<void> {
   const { id } = await must(client('POST', '/transfers', transferRequest()));
   await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
 }
+const WAITING = `insert into outbox (event_id, client_id, state) values ($1::uuid, $2::uuid, 'start')`;
+
 const ofType = (type: string) => messages.filter((message) => message.type === type);
+const workflowsEnded = () =>
+  waitFor('the end of the workflows', async () => (await deployment.database.prisma.workflowStart.count()) === 0);
 const bothTold = (type: string) =>
   waitFor(`${type} for both`, () => new Set(ofType(type).map(({ to }) => to)).size === 2);
 
-it('an endpoint that fails is told to operator and client, by the ladder, once', async () => {
+it('an endpoint that fails is told to operator and client once, by two workers of which one is killed before', async () => {
   told = 500;
+  const other = startMortalRole('worker', { ...deployment.env, METRICS_PORT: '', SHUTDOWN_DELAY: '0s' });
   await change();
+  await service.dieAt('before-notified');
+  expect(await service.ended).toBe('SIGKILL');
+  await begin();
   await waitFor('a first try', () => ofType('endpoint.failing').length > 0);
   told = 204;
   await bothTold('endpoint.failing');
   const data = { client_id: clientId, client_name: 'test', webhookId, last_error: 'status', last_response_status: 500 };
   expect(ofType('endpoint.failing').at(-1)).toMatchObject({ data });
   expect(new Set(ofType('endpoint.failing').map(({ id }) => id)).size).toBe(1);
-  await waitFor('the end of the workflows', async () => (await deployment.database.prisma.workflowStart.count()) === 0);
+  await workflowsEnded();
+  await other.stop();
+  const where = { type: 'endpoint.failing' };
+  expect(await deployment.database.prisma.notification.count({ where })).toBe(1);
+});
+
+it('workflows that are behind are told to the operator alone, also where the process is killed after that change', async () => {
+  await service.stop();
+  const at = Date.now() - 1_200_000;
+  const eventId = await makeEvent(deployment.database, clientId, at);
+  await deployment.database.query(WAITING, [eventId, clientId]);
+  service = startMortalRole('start', { ...deployment.env, TEMPORAL_ADDRESS: '127.0.0.1:1', SHUTDOWN_DELAY: '0s' });
+  await service.ready;
+  await waitFor('the change', () => deployment.database.prisma.notification.count({ where: { endpointId: null } }));
+  service.process.kill('SIGKILL');
+  await service.ended;
+  await begin();
+  await waitFor('the message', () => ofType('workflows.behind').length > 0);
+  const [message] = ofType('workflows.behind');
+  expect(message).toMatchObject({ to: 'operator', data: { events: expect.any(Number) } });
+  expect(Number(message?.data.oldest_age_seconds)).toBeGreaterThanOrEqual(1_200);
+  await workflowsEnded();
 });
 
 it('an endpoint that is gone is told though the process is killed before it can tell, with its audit entry', async () => {
