@@ -124,14 +124,7 @@ const IfMatch = {
   schema: { type: 'string' },
 };
 
-const IfNoneMatch = {
-  name: 'If-None-Match',
-  in: 'header',
-  description: 'The `ETag` that you have: the response is 304 if it is still current.',
-  schema: { type: 'string' },
-};
-
-const PARAMETERS = { IdempotencyKey, IfMatch, IfNoneMatch };
+const PARAMETERS = { IdempotencyKey, IfMatch };
 
 const HEADERS = {
   'X-Request-Id': header("The request's id: the id that you sent, or a new one."),
@@ -141,7 +134,10 @@ const HEADERS = {
   RateLimit: header('The remaining requests; a request rejected for its size counts as five.'),
   'Retry-After': header('Seconds to wait before the next request.'),
   'WWW-Authenticate': header('The missing token or scope (RFC 6750).'),
-  ETag: header('Identifies this state of the resource: any change of it changes the tag, a delivery does not.'),
+  // Not a parameter of each GET: generated clients would ask for it.
+  ETag: header(
+    'Identifies this state: any change gives a new tag. As `If-None-Match` of a GET, it gets 304 while current.',
+  ),
   Location: header('The URL of what the request made, if it has one.'),
   Link: header('`rel="next"`: the next page, if there is one.'),
 };
@@ -190,7 +186,6 @@ function parametersOf(route: Route): Json[] {
   const names: (keyof typeof PARAMETERS | false | undefined)[] = [
     isKeyed(route) && 'IdempotencyKey',
     route.version && 'IfMatch',
-    isConditional(route) && 'IfNoneMatch',
   ];
   const inHeaders = names.flatMap((name) => (name ? [{ $ref: `#/components/parameters/${name}` }] : []));
   return [...inPath, ...inQuery, ...inHeaders];
