@@ -14,8 +14,8 @@ const LAST_REQUESTS = 30_000;
 /**
  * Erases what names persons or accounts in the rows of a revoked client: of its transfers the destination, reference,
  * metadata, `Idempotency-Key` and reasons, of its endpoints url and description, its name, networks, stored responses
- * and notifications. Amounts, statuses, times and ids stay. Its endpoints are deleted. A call that was killed is
- * repeated; a call after the last changes nothing.
+ * and notifications, and what the audit says of these. Amounts, statuses, times and ids stay. Its endpoints are
+ * deleted. A call that was killed is repeated; a call after the last changes nothing.
  * @returns the number of rows that were changed
  * @param database of the owner of the tables: no role of a running process may change what a transfer says
  * @throws Refusal not_found; Error of one line: another role, a client that is not revoked, a transfer that has not
@@ -67,6 +67,10 @@ async function eraseRows(database: Database, statement: string, clientId: string
 }
 
 const ERASE_CLIENT = `
+with entries as (
+  update audit_entries set details = details - array['name', 'networks', 'from', 'to', 'host']
+   where target = $1::text and action in ('clients.create', 'clients.rename', 'clients.allow', 'clients.set-notify')
+)
 update clients set name = 'erased', networks = '{}', notify_url = null, notify_secret_envelope = null,
        erased_at = clock_timestamp() where id = $1::uuid`;
 
@@ -84,6 +88,12 @@ const COUNTED = `
 select (select count(*)::int from page) as seen, (select max(id::text) from page) as last,
        (select count(*)::int from changed) as changed`;
 
+/** The audit keeps each entry of the page's rows, without this detail. */
+const erasedEntries = (detail: string) => `entries as (
+  update audit_entries a set details = a.details - '${detail}'
+    from page p where a.target = p.id::text and a.details ? '${detail}'
+)`;
+
 const ERASE_TRANSFERS = `${pageOf('transfers')}, changed as (
   update transfers t set destination_name = 'erased', destination_account = 'erased', reference = null, metadata = '{}',
          idempotency_key = null, request_digest = null
@@ -93,10 +103,10 @@ const ERASE_TRANSFERS = `${pageOf('transfers')}, changed as (
   returning 1
 ), reasons as (
   update transfer_status_history h set reason = null from page p where h.transfer_id = p.id and h.reason is not null
-)${COUNTED}`;
+), ${erasedEntries('reason')}${COUNTED}`;
 
 const ERASE_ENDPOINTS = `${pageOf('webhook_endpoints')}, changed as (
   update webhook_endpoints e set url = 'https://erased.invalid/', description = null
     from page p where e.id = p.id and (url <> 'https://erased.invalid/' or description is not null)
   returning 1
-)${COUNTED}`;
+), ${erasedEntries('host')}${COUNTED}`;

@@ -403,6 +403,23 @@ test('the switch-over keeps no state: the second endpoint is found again, and on
   expect((await stored(first)).deletedAt).not.toBeNull();
 });
 
+test('the switch-over does not delete the first endpoint while the second is being disabled', async () => {
+  const { browser, credentials } = await editor();
+  const first = await register(browser);
+  await browser.post(`${first}/new-secret`, { secret: `${ENDPOINT_SECRET} 2` });
+  const session = await auth.database.openSession();
+  await session.query('begin');
+  await session.query(
+    `update webhook_endpoints set enabled = false
+      where id = (select id from webhook_endpoints where client_id = $1 order by id desc limit 1)`,
+    [credentials.client_id],
+  );
+  const deletion = browser.post(`${first}/new-secret/delete-first`);
+  await auth.database.untilBlocked();
+  await session.query('commit');
+  expect([(await deletion).status, (await stored(first)).deletedAt]).toEqual([412, null]);
+});
+
 test('the switch-over never cancels a delivery that only the first endpoint has', async () => {
   const { browser, credentials } = await editor();
   const first = await register(browser);

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rowsOf as handled, nodesOf, openExplained } from '../../bench/lists/plans.js';
-import { revokeClient } from '../../src/auth/clients.js';
+import { changeClient, revokeClient } from '../../src/auth/clients.js';
+import { recordAudit } from '../../src/platform/audit.js';
 import { newId } from '../../src/platform/ids.js';
 import { eraseClient } from '../../src/transfers/erase-client.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -35,16 +36,26 @@ async function revoked(): Promise<string> {
       where: { transferId: transfer.id },
       data: { reason: 'Ada asked for it' },
     });
+    await recordAudit(db, {
+      ...{ ...BY_OPERATOR, action: 'transfers.set-status', target: transfer.id },
+      details: { client_id: id, from: 'CREATED', to: status, reason: 'Ada asked for it' },
+    });
   }
   await makeEndpoint(db, id, { url: 'https://lovelace.example.com/ada' });
   const gone = await makeEndpoint(db, id, { url: 'https://lovelace.example.com/old' });
   await db.prisma.endpoint.update({ where: { id: gone.id }, data: { deletedAt: new Date(), description: "Ada's" } });
   const stored = { requestHash: Buffer.from(''), status: 201, headers: {}, body: '{"name":"Ada Lovelace"}' };
   await db.prisma.idempotencyKey.createMany({ data: ['a', 'b', 'c'].map((key) => ({ clientId: id, key, ...stored })) });
+  const details = { host: 'lovelace.example.com' };
+  await recordAudit(db, { ...BY_OPERATOR, action: 'endpoints.update', target: gone.id, details });
+  await changeClient(db, OPERATOR, id, { name: 'Lovelace', networks: ['203.0.113.1/32'] });
   await revokeClient(db, OPERATOR, id);
   await db.prisma.client.update({ where: { id }, data: { revokedAt: new Date(Date.now() - 60_000) } });
   return id;
 }
+
+/** The actions whose entries name what is erased. */
+const NAMING = ['transfers.set-status', 'endpoints.update', 'clients.rename', 'clients.allow'];
 
 /** Every row of the client. */
 async function rowsOf(clientId: string) {
@@ -65,7 +76,10 @@ test('erases names, accounts and urls of the client alone, and keeps amounts, st
   const [before, others] = [await rowsOf(id), await rowsOf(other)];
   expect(await eraseClient(db, BY_OPERATOR, id, 2)).toEqual({ transfers: 5, endpoints: 2 });
   const { client, transfers, endpoints, responses, notifications } = await rowsOf(id);
-  expect(inspect({ client, transfers, endpoints }, { depth: 9 })).not.toMatch(
+  const targets = [id, ...[...transfers, ...endpoints].map((row) => row.id)];
+  const entries = await db.prisma.auditEntry.findMany({ where: { target: { in: targets } } });
+  expect(entries.map(({ action }) => action)).toEqual(expect.arrayContaining(NAMING));
+  expect(inspect({ client, transfers, endpoints, entries }, { depth: 9 })).not.toMatch(
     /Lovelace|lovelace|DE0212|rent of|payer|asked for|203\.0\.113/,
   );
   const erased = {
@@ -88,10 +102,10 @@ test('erases names, accounts and urls of the client alone, and keeps amounts, st
   ]);
   expect([responses, notifications]).toEqual([0, 0]);
   expect(await rowsOf(other)).toEqual(others);
-  expect(await entriesOf(id)).toEqual(['clients.revoke', 'clients.erase']);
+  expect(await entriesOf(id)).toEqual(['clients.rename', 'clients.allow', 'clients.revoke', 'clients.erase']);
 
   expect(await eraseClient(db, BY_OPERATOR, id)).toEqual({ transfers: 0, endpoints: 0 });
-  expect(await entriesOf(id)).toEqual(['clients.revoke', 'clients.erase']);
+  expect(await entriesOf(id)).toEqual(['clients.rename', 'clients.allow', 'clients.revoke', 'clients.erase']);
 });
 
 test('a run that stops between two batches is completed by the next one', async () => {

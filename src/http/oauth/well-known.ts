@@ -52,13 +52,11 @@ export function addWellKnown(
 /**
  * RFC 8414 §5 allows OpenID's path, which is the default of many clients and the only one of some. They may require
  * what OpenID Connect Discovery §3 does: Spring Security fails without `subject_types_supported`. No ID token is
- * issued.
+ * issued, and no supported grant uses an `authorization_endpoint`.
  */
 function openIdMetadataOf(issuer: string) {
   return {
     ...metadataOf(issuer),
-    // Required, and never used: the only grant is client_credentials. The path does not exist.
-    authorization_endpoint: `${issuer}/oauth/authorize`,
     // An empty list counts as a missing one, for example in Authlib.
     response_types_supported: ['none'],
     subject_types_supported: ['public'],

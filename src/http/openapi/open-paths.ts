@@ -70,7 +70,6 @@ const authorizationServer = z.looseObject({
 const authorizationServerView = authorizationServer.register(components, { id: 'AuthorizationServer' });
 const openIdView = authorizationServer
   .extend({
-    authorization_endpoint: url('/oauth/authorize'),
     response_types_supported: listOf('none'),
     subject_types_supported: listOf('public'),
     id_token_signing_alg_values_supported: listOf(SIGNING_ALGORITHM),

@@ -58,7 +58,6 @@ describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (auth
       200,
       {
         ...metadata,
-        authorization_endpoint: `${auth.authUrl}/oauth/authorize`,
         response_types_supported: ['none'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: ['RS256'],

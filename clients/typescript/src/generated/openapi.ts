@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 7745a3cf69cfa44836845cb7965392740545f3f534a466cd5615c1d6b34ffd35
+// Document: 05eb11878d141308b7ccb2fc59715b0ccc173e1d7e31b266030eadd06b2489c4
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -390,8 +390,6 @@ export interface components {
       grant_types_supported: string[];
       token_endpoint_auth_methods_supported: string[];
       token_endpoint_auth_signing_alg_values_supported: string[];
-      /** Format: uri */
-      authorization_endpoint: string;
       subject_types_supported: string[];
       id_token_signing_alg_values_supported: string[];
     } & {

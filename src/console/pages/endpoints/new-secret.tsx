@@ -1,3 +1,4 @@
+import { lockEndpoint } from '../../../endpoints/endpoints.js';
 import { Refusal } from '../../../platform/refusal.js';
 import { type PendingAlone, readPendingAlone } from '../../../reports/pending-alone.js';
 import { Live, PostButton, Submit, timeValue } from '../../components/parts.js';
@@ -110,6 +111,9 @@ const deleteFirst = endpointForm('new-secret/delete-first', newSecretPage, async
   await visit.operations.change('deleteWebhookEndpoint', {
     params: { webhookId: first.webhookId },
     before: async (tx) => {
+      // It may have been disabled or moved since it was read.
+      const { enabled, url } = await lockEndpoint(tx, visit.session.clientId, second.webhookId);
+      if (!enabled || url !== first.url) throw new Refusal('changed_meanwhile', 'The second endpoint has changed.');
       const alone = await readPendingAlone(tx, first.webhookId, second.webhookId);
       if (alone) throw new Refusal('changed_meanwhile', `${pendingAloneText(alone)} Wait until there are none.`);
     },
