@@ -41,12 +41,8 @@ const INTERVAL = 1_000;
 const GIVEN_BACK_AFTER = LEASE.seconds * 1_000 - LEASE.leastLeft;
 /** Attempts made but not recorded yet. With more than these Postgres is slow, and a crash would repeat them all. */
 const UNRECORDED = 500;
-/**
- * If a lease returns fewer attempts than `LARGE`, and fewer than asked for, the queue is nearly empty. The next lease
- * waits `GATHER`, ms, so that it finds a batch.
- */
-const LARGE = 50;
-const GATHER = 20;
+/** Leases of endpoints begin at least this long apart, ms, so that each finds a batch. */
+const GATHER = 8;
 /**
  * After a fault of this process, such as a secret that does not open, it leases nothing of the endpoint for this time,
  * ms. Of more endpoints than `max` it may lease earlier: each costs an attempt that fails.
@@ -488,8 +484,8 @@ export class Dispatcher implements Handover {
       if (rest > 0) await sleep(rest);
       const refilled = this.options.slots.room > 0 ? [...this.#more.values()].filter((at) => this.#hasRoom(at)) : [];
       if (refilled.length > 0) {
-        const { leased, asked } = await this.#leaseOf(refilled);
-        if (leased < Math.min(asked, LARGE)) this.#nextAt = performance.now() + GATHER;
+        this.#nextAt = performance.now() + GATHER;
+        await this.#leaseOf(refilled);
       } else if (!this.#isScanDue) return;
       if (fault) throw fault.error;
     }
@@ -511,7 +507,7 @@ export class Dispatcher implements Handover {
     if (isStep) this.found(heads.filter(({ isOverdue }) => isOverdue));
   }
 
-  async #leaseOf(endpoints: readonly QueuedAt[]): Promise<{ leased: number; asked: number }> {
+  async #leaseOf(endpoints: readonly QueuedAt[]): Promise<void> {
     const { db, token, slots } = this.options;
     const some = endpoints.slice(0, BATCH);
     const allowances = some.map((at) => {
@@ -519,7 +515,7 @@ export class Dispatcher implements Handover {
       return { endpointId: at.endpointId, attempts: this.#allowance(at) };
     });
     const request = { token, allowances, limit: Math.min(BATCH, slots.room) };
-    const leased = await this.#take(async () => {
+    await this.#take(async () => {
       const rows = await leaseOfEndpoints(db, request).catch((error) => {
         this.#rememberLines(some);
         throw error;
@@ -527,8 +523,6 @@ export class Dispatcher implements Handover {
       this.#rememberLines(rows.length === request.limit ? some : withMore(rows, request));
       return rows;
     });
-    const asked = allowances.reduce((sum, { attempts }) => sum + attempts, 0);
-    return { leased: leased.size, asked: Math.min(asked, request.limit) };
   }
 
   /** How many attempts this process takes of an endpoint. */
