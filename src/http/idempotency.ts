@@ -78,7 +78,9 @@ export function respondTogether(database: Database): (keyed: Keyed) => Promise<H
   const batches = new Batcher<Keyed, Settled>({
     // It ends before the deadline of any of the requests: each has time left for the longest batch.
     run: (all) =>
-      withoutDeadline(() => database.transaction((tx) => respondAll({ ...tx, sharing: { inTransaction: true } }, all))),
+      withoutDeadline(() =>
+        database.hotTransaction((tx) => respondAll({ ...tx, sharing: { inTransaction: true } }, all)),
+      ),
     size: BATCH,
     concurrency: BATCHES_AT_ONCE,
     gather: GATHER,

@@ -178,8 +178,8 @@ describe('Idempotency-Key', () => {
           forClient() {
             return this;
           },
-          transaction: (work) =>
-            api.database.transaction(async (tx) => {
+          hotTransaction: (work) =>
+            api.database.hotTransaction(async (tx) => {
               const result = await work(tx);
               if (dying) throw new Error('killed before the commit');
               return result;

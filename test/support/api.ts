@@ -6,6 +6,7 @@ import { createApp } from '../../src/http/app.js';
 import type { AppDependencies } from '../../src/http/context.js';
 import { listen } from '../../src/http/server.js';
 import { loadConfig } from '../../src/platform/config/config.js';
+import { limitsWithin } from '../../src/platform/database/database.js';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { newId } from '../../src/platform/ids.js';
 import { Refusal } from '../../src/platform/refusal.js';
@@ -56,7 +57,7 @@ export interface TestApiOptions {
  * Starts the complete API on its own port and database. Tokens are not verified: a token names its client and scopes.
  */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
-  const database = options.database ?? (await createTestDatabase({ poolSize: 10 }));
+  const database = options.database ?? (await createTestDatabase({ poolSize: 10, limits: limitsWithin(15_000) }));
   const config = loadConfig({
     ENVIRONMENT: 'sandbox',
     DATABASE_URL: database.url.reveal(),

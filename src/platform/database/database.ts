@@ -90,6 +90,11 @@ export interface Database extends Handle {
    * connections stays free of transactions, so do not begin one inside another.
    */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
+  /**
+   * Like `transaction`, for work that uses no model of Prisma's (`prisma` throws): Prisma would cost the keyed changes
+   * that share a transaction a tenth of their CPU.
+   */
+  hotTransaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>;
   /** The same database for the requests of one client, whose transactions hold at most its share of the connections. */
   forClient(clientId: string): Database;
   close(): Promise<void>;
@@ -131,37 +136,55 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Without `async` the statement would begin only when its result is awaited.
     async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> =>
       client.$queryRawUnsafe<Row[]>(text, ...values);
+  const named =
+    (query: Handle['query']): Handle['hot'] =>
+    (text, values) => {
+      names.add(text);
+      return query(text, values);
+    };
+  const direct =
+    (connection: Pick<pg.PoolClient, 'query'>): Handle['query'] =>
+    async <Row>(text: string, values: readonly unknown[]) =>
+      (await connection.query({ name: names.next(text), text, values: values as unknown[] })).rows as Row[];
+
+  type Begin = <T>(work: (tx: Pick<Handle, 'prisma' | 'query'>) => Promise<T>, maxWait: number) => Promise<T>;
   const transactionOf =
-    (client?: string): Database['transaction'] =>
+    (begin: Begin, client?: string): Database['transaction'] =>
     async (work) => {
       throwIfLate();
       const committed: (() => Promise<void> | undefined)[] = [];
       const run = (maxWait: number) =>
-        prisma.$transaction(
-          async (tx) => {
-            const query = through(tx);
-            const result = await work({
-              prisma: tx,
-              query,
-              hot(text, values) {
-                names.add(text);
-                return query(text, values);
-              },
-              afterCommit(callback) {
-                committed.push(callback);
-                return undefined;
-              },
-            });
-            throwIfLate();
-            failpoint('before-commit');
-            return result;
-          },
-          { maxWait, timeout: 15_000 },
-        );
+        begin(async ({ prisma, query }) => {
+          const afterCommit: Handle['afterCommit'] = (callback) => {
+            committed.push(callback);
+            return undefined;
+          };
+          const result = await work({ prisma, query, hot: named(query), afterCommit });
+          throwIfLate();
+          failpoint('before-commit');
+          return result;
+        }, maxWait);
       const result = await turns.runInTurn(run, client);
       await Promise.all(committed.map((callback) => callback()));
       return result;
     };
+  const begin: Begin = (work, maxWait) =>
+    prisma.$transaction((tx) => work({ prisma: tx, query: through(tx) }), { maxWait, timeout: 15_000 });
+  const beginHot: Begin = async (work) => {
+    const connection = await pool.connect();
+    try {
+      await connection.query('begin');
+      const result = await work({ prisma: NO_PRISMA, query: direct(connection) });
+      await connection.query('commit');
+      return result;
+    } catch (error) {
+      // The pool closes a session that is still in a transaction.
+      await connection.query('rollback').catch(() => undefined);
+      throw error;
+    } finally {
+      connection.release();
+    }
+  };
   // One for all clients: each handle that had its own would share no statement.
   const sharing: Sharing = { inTransaction: false, limits: batchLimits(limits) };
   const open = (client?: string): Database => ({
@@ -175,13 +198,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       return pool.waitingCount + turns.waiting;
     },
     query: through(prisma),
-    async hot<Row>(text: string, values: readonly unknown[]) {
-      names.add(text);
-      const { rows } = await pool.query({ name: names.next(text), text, values: values as unknown[] });
-      return rows as Row[];
-    },
+    hot: named(direct(pool)),
     afterCommit: (callback) => callback(),
-    transaction: transactionOf(client),
+    transaction: transactionOf(begin, client),
+    hotTransaction: transactionOf(beginHot, client),
     forClient: open,
     async close() {
       await prisma.$disconnect();
@@ -190,6 +210,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   return open();
 }
+
+const NO_PRISMA = new Proxy({} as Prisma.TransactionClient, {
+  get() {
+    throw new Error('hotTransaction has no models of Prisma');
+  },
+});
 
 /** Runs `work` in the transaction of `db`, or in a new one if `db` is no transaction. */
 export function atomically<T>(db: Handle, work: (handle: Handle) => Promise<T>): Promise<T> {
