@@ -39,7 +39,8 @@ export async function explainAttempt(
   const open = (envelope: string, id: string) => masterKeys.open(envelope, id).reveal();
   const secret = open(endpoint.secretEnvelope, endpoint.id);
   const otherSecrets = others.flatMap(({ id, secretEnvelope }) => (secretEnvelope ? [open(secretEnvelope, id)] : []));
-  return explainDigest({ t, body: event.body, secret, otherSecrets }, v0);
+  const standardId = endpoint.signatures.includes('standard') ? event.id : undefined;
+  return explainDigest({ t, body: event.body, secret, standardId, otherSecrets }, v0);
 }
 
 /** Reads one attempt and the event that was sent. @throws Refusal not_found */

@@ -1,7 +1,8 @@
 import { hasPassed, hintFor } from '../../clients/typescript/src/check/hints.js';
-import { caseRequest } from '../../clients/typescript/src/check/requests.js';
+import { caseRequest, eventId } from '../../clients/typescript/src/check/requests.js';
+import { standardHeaders } from '../../clients/typescript/src/standard.js';
 import type { CaseResult } from '../../workflows/check-receiver.js';
-import { deliveryHeaders, standardHeaders } from '../delivery/sender/headers.js';
+import { deliveryHeaders } from '../delivery/sender/headers.js';
 import type { Sender } from '../delivery/sender/send.js';
 import { openHeaders } from '../endpoints/headers.js';
 import type { Database } from '../platform/database/database.js';
@@ -32,7 +33,7 @@ export async function runCase(
   if (secretEnvelope === null) return 'endpoint_not_active';
   const secret = masterKeys.open(secretEnvelope, endpointId);
   const { body, signature, signed } = caseRequest(name, { secret: secret.reveal(), validBody });
-  const standard = signsStandard && signed ? standardOf(signed) : undefined;
+  const standard = signsStandard && signed ? standardHeaders({ ...signed, id: eventId(signed.body) }) : undefined;
   const own = openHeaders(masterKeys, endpointId, headersEnvelope);
   const outcome = await sender.send({ url, clientId, body, signature, standard, headers: own });
   failpoint('after-case-sent');
@@ -48,12 +49,6 @@ export async function runCase(
 
 /** The report shows it in place of the value of an owner's header. */
 const MASK = new Secret('***');
-
-/** Both signatures are right or wrong together. */
-function standardOf({ secret, t, body }: { secret: string | Uint8Array; t: string; body: string }) {
-  const { id } = JSON.parse(body) as { id: string };
-  return standardHeaders(id, { secret: new Secret(secret), t, body });
-}
 
 interface RunningCheck {
   clientId: string;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { standardHeaders } from '../../clients/typescript/src/standard.js';
 import { runCli } from '../support/cli.js';
 import { runCommand } from '../support/command.js';
 
@@ -35,6 +36,19 @@ test('exits with 0 for a valid signature and prints the time of signing', async 
   ]);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual({ verified: true, t: expect.stringMatching(/Z$/) });
+});
+
+test('verifies the signature of Standard Webhooks', async () => {
+  const at = new Date();
+  const of = standardHeaders({ secret: SECRET, id: 'evt', t: at.toISOString(), body: BODY });
+  const verified = (id: string) =>
+    runCommand([
+      ...['verify', '--secret-file', secretFile, '--body', bodyFile, '--header', of['webhook-signature'] ?? ''],
+      ...['--webhook-id', id, '--webhook-timestamp', of['webhook-timestamp'] ?? '', '--json'],
+    ]);
+  const t = `${at.toISOString().slice(0, 19)}.000Z`;
+  expect(JSON.parse((await verified('evt')).stdout)).toEqual({ verified: true, t });
+  expect(JSON.parse((await verified('other')).stdout)).toMatchObject({ verified: false, code: 'signature_mismatch' });
 });
 
 test('reads the body from standard input, and warns that --secret is visible to other users', async () => {

@@ -14,8 +14,14 @@ interface Vector {
   now: string;
 }
 
+interface StandardVector extends Omit<Vector, 'header'> {
+  id: string;
+  timestamp: string;
+  signature: string;
+}
+
 /** The shared vectors, which the verifier of each language passes. */
-export const vectors: { tolerance_seconds: number; cases: Vector[] } = JSON.parse(
+export const vectors: { tolerance_seconds: number; cases: Vector[]; standard_webhooks: StandardVector[] } = JSON.parse(
   readFileSync(join(clients, 'vectors/signatures.json'), 'utf8'),
 );
 

@@ -1,8 +1,11 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { standardSignature, whsecKey } from './standard.js';
 
 /** The mistakes that give another digest, in the order in which they are tried, and what a receiver changes. */
 export const DIGEST_EXPLANATIONS = {
-  match: 'The digest is correct: compare it with `v0` as text, in constant time, and check the age of `t`.',
+  match:
+    'The digest is correct: compare it with `v0` as text, in constant time, and check the age of `t`. Compare a digest ' +
+    'of Standard Webhooks, in base64, with what follows `v1,` in `webhook-signature`.',
   upper_case_digest: 'The digest is in upper case; write it in lower case, or compare the bytes.',
   base64_digest: 'The digest is in base64; write it in hexadecimal.',
   reserialized_body: 'The body was parsed and written again; use the raw bytes of the request, before any parser.',
@@ -40,6 +43,8 @@ export interface SignedAttempt {
   /** The body as sent. */
   body: string;
   secret: string;
+  /** The event's id, if the attempt was signed by Standard Webhooks too. */
+  standardId?: string | undefined;
   /** Secrets of the client's other endpoints. */
   otherSecrets?: readonly string[];
 }
@@ -53,12 +58,20 @@ export function explainDigest(attempt: SignedAttempt, v0: string): DigestExplana
   const right = signature(attempt);
   if (same(given, right.toString('hex'))) return 'match';
   if (same(given, right.toString('hex').toUpperCase())) return 'upper_case_digest';
+  if (isStandard(attempt, given)) return 'match';
   if (base64Forms(right).some((form) => same(given, form))) return 'base64_digest';
   const digest = given.toLowerCase();
   for (const [name, digests] of Object.entries(MISTAKES)) {
     if (digests(attempt).some((wrong) => same(digest, wrong.toString('hex')))) return name as DigestExplanation;
   }
   return 'unknown';
+}
+
+/** Whether it is the right signature of Standard Webhooks, with or without the `v1,` of the header. */
+function isStandard({ standardId: id, t, body, secret }: SignedAttempt, given: string): boolean {
+  if (id === undefined) return false;
+  const timestamp = String(Math.floor(Date.parse(t) / 1_000));
+  return same(given.replace(/^v1,/, ''), standardSignature({ secret, id, timestamp, body }).toString('base64'));
 }
 
 /** A request as a receiver has it: body and secret may already carry the mistake. */
@@ -141,7 +154,8 @@ function hmac(key: string | Buffer, text: string): Buffer {
  */
 function fromBase64(secret: string): Buffer[] {
   const bytes = Buffer.from(secret, 'base64');
-  return base64Forms(bytes).includes(secret) ? [bytes] : [];
+  const standard = whsecKey(secret);
+  return [...(base64Forms(bytes).includes(secret) ? [bytes] : []), ...(standard ? [standard] : [])];
 }
 
 function fromHex(secret: string): Buffer[] {

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { EXPLANATIONS, type Explanation, explainRequest } from './explain.js';
+import { standardSignature } from './standard.js';
 
 export type { Explanation } from './explain.js';
 
@@ -48,7 +49,59 @@ export interface Verifiable {
  * accept a delivery of any age
  */
 export function verify(delivery: Verifiable): { t: Date } {
-  const { body, secret, now = new Date(), toleranceSeconds = 300 } = delivery;
+  const { body, secret } = delivery;
+  requireTypes(delivery);
+  const { t, signature } = parseHeader(delivery.header);
+  const signedAt = parseTime(t);
+  if (!timingSafeEqual(hmac(secret, t, body), signature)) {
+    const explanation = explainRequest({ t, body, secret }, signature.toString('hex'));
+    const message = `the signature does not match: ${EXPLANATIONS[explanation]}`;
+    throw new SignatureError('signature_mismatch', message, explanation);
+  }
+  requireRecent(signedAt, delivery);
+  return { t: signedAt };
+}
+
+type Header = string | readonly string[] | null | undefined;
+
+export interface StandardVerifiable extends Omit<Verifiable, 'header'> {
+  /** `webhook-id`, `webhook-timestamp` and `webhook-signature` as received, such as Node's `request.headers`. */
+  headers: Readonly<Record<string, Header>>;
+}
+
+/**
+ * Verifies the signature of Standard Webhooks, which an endpoint with `signatures: ["standard"]` gets too.
+ * @returns the time at which the delivery was signed, to the second
+ * @throws SignatureError; TypeError, as `verify` does
+ */
+export function verifyStandard(delivery: StandardVerifiable): { t: Date } {
+  const { body, secret, headers } = delivery;
+  requireTypes(delivery);
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => {
+    const value = headers[`webhook-${name}`];
+    const [one, more] = typeof value === 'string' ? [value] : (value ?? []);
+    if (!one) throw new SignatureError('missing_header', `there is no webhook-${name} header`);
+    if (more !== undefined)
+      throw new SignatureError('malformed_header', `there is more than one webhook-${name} header`);
+    return one;
+  }) as [string, string, string];
+  if (!/^\d{1,12}$/.test(timestamp)) {
+    throw new SignatureError('bad_timestamp', 'webhook-timestamp is not in Unix seconds, such as 1795255200');
+  }
+  const given = signatures.split(' ').flatMap((one) => (one.startsWith('v1,') ? [Buffer.from(one.slice(3))] : []));
+  if (given.length === 0) throw new SignatureError('malformed_header', 'webhook-signature has no v1,<base64>');
+  const right = Buffer.from(standardSignature({ secret, id, timestamp, body }).toString('base64'));
+  if (!given.some((one) => one.length === right.length && timingSafeEqual(one, right))) {
+    throw new SignatureError('signature_mismatch', 'the signature is of another secret, id, timestamp or body');
+  }
+  const signedAt = new Date(Number(timestamp) * 1_000);
+  requireRecent(signedAt, delivery);
+  return { t: signedAt };
+}
+
+type Options = Omit<Verifiable, 'header'>;
+
+function requireTypes({ body, secret, now = new Date(), toleranceSeconds = TOLERANCE }: Options): void {
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError('body must be the raw request body, a string or bytes: not the parsed JSON');
   }
@@ -57,13 +110,12 @@ export function verify(delivery: Verifiable): { t: Date } {
     throw new TypeError('toleranceSeconds must be a number of seconds, 0 or more');
   }
   if (!Number.isFinite(now?.getTime?.())) throw new TypeError('now must be a valid Date');
-  const { t, signature } = parseHeader(delivery.header);
-  const signedAt = parseTime(t);
-  if (!timingSafeEqual(hmac(secret, t, body), signature)) {
-    const explanation = explainRequest({ t, body, secret }, signature.toString('hex'));
-    const message = `the signature does not match: ${EXPLANATIONS[explanation]}`;
-    throw new SignatureError('signature_mismatch', message, explanation);
-  }
+}
+
+/** The largest difference between a signature's time and the receiver's, s (spec §8). */
+const TOLERANCE = 300;
+
+function requireRecent(signedAt: Date, { now = new Date(), toleranceSeconds = TOLERANCE }: Options): void {
   const age = (now.getTime() - signedAt.getTime()) / 1000;
   if (age > toleranceSeconds) {
     throw new SignatureError(
@@ -77,7 +129,6 @@ export function verify(delivery: Verifiable): { t: Date } {
       `the delivery was signed ${Math.round(-age)} s after this machine's time, more than ${toleranceSeconds} s: set this machine's clock by NTP`,
     );
   }
-  return { t: signedAt };
 }
 
 /** The header's parts. @throws SignatureError missing_header | malformed_header */

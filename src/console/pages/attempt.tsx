@@ -1,5 +1,7 @@
+import { standardHeaders } from '../../../clients/typescript/src/standard.js';
 import { readAttempt } from '../../checks/explain-signature.js';
 import { DELIVERY_HEADERS, type KeptHeaders, SIGNATURE_HEADER } from '../../delivery/sender/headers.js';
+import { type PublicEndpoint, withEndpoints } from '../../endpoints/endpoints.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
 import { Facts, Field, Up } from '../components/parts.js';
 import { durationText, JsonText, Time, Untrusted } from '../components/values.js';
@@ -17,7 +19,12 @@ export const attemptPage = page({
   async view(visit) {
     const { params, session } = visit;
     const name = { deliveryId: params.id, number: Number(params.number) };
-    const attempt = await visit.read((db) => readAttempt(db, session.clientId, name));
+    const attempt = await visit.read(async (db) => {
+      const { delivery, ...made } = await readAttempt(db, session.clientId, name);
+      const [withEndpoint] = await withEndpoints(db, [delivery]);
+      if (!withEndpoint) throw new Error('a delivery has no endpoint');
+      return { ...made, delivery: withEndpoint };
+    });
     return (
       <>
         <Up to={eventPath(attempt.delivery.event.id, params.id)}>Event</Up>
@@ -56,12 +63,25 @@ export const explainForm = form({
   },
 });
 
-type Shown = { attempt: Awaited<ReturnType<typeof readAttempt>> };
+type Attempt = Awaited<ReturnType<typeof readAttempt>>;
+type Shown = { attempt: Attempt & { delivery: Attempt['delivery'] & { endpoint: PublicEndpoint } } };
 
 function RequestView({ attempt }: Shown) {
   const id = `request-${attempt.deliveryId}-${attempt.number}`;
   // As sent (spec §4), but for the signature: with it, anyone could send the request again for five minutes.
-  const headers: Headers = [...DELIVERY_HEADERS, [SIGNATURE_HEADER, `t=${attempt.t},v0=${'*'.repeat(64)}`]];
+  // The endpoint's own headers and signatures are those that it has now.
+  const { event, endpoint } = attempt.delivery;
+  const headers: Headers = [
+    ...DELIVERY_HEADERS,
+    [SIGNATURE_HEADER, `t=${attempt.t},v0=${'*'.repeat(64)}`],
+    ...(endpoint.signatures.includes('standard')
+      ? Object.entries({
+          ...standardHeaders({ ...attempt, id: event.id, secret: '', body: '' }),
+          [V1_HEADER]: 'v1,***',
+        })
+      : []),
+    ...endpoint.headerNames.map((name) => [name, '***'] as const),
+  ];
   return (
     <section class="stack" aria-labelledby={id}>
       <div class="row between">
@@ -80,19 +100,39 @@ function RequestView({ attempt }: Shown) {
 }
 
 /**
- * The request as a command, without the signature: with it, anyone could send the request again for five minutes. The
- * reader's shell signs the body with the endpoint's secret anew.
+ * The request as a command, without the signatures: with them, anyone could send the request again for five minutes.
+ * The reader's shell signs the body with the endpoint's secret anew, and has the values of its own headers in variables.
  */
 function curlOf({ url, delivery }: Shown['attempt']): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-  const headers = DELIVERY_HEADERS.map(([name, value]) => ` -H ${quoted(`${name}: ${value}`)}`).join('');
+  const { signatures, headerNames } = delivery.endpoint;
+  const own = headerNames.map((name) => ` -H ${quoted(`${name}: `)}"$${variableOf(name)}"`);
+  const headers = [...DELIVERY_HEADERS.map(([name, value]) => ` -H ${quoted(`${name}: ${value}`)}`), ...own].join('');
+  const isStandard = signatures.includes('standard');
   return [
     `BODY=${quoted(delivery.event.body)}`,
     'T=$(date -u +%Y-%m-%dT%H:%M:%SZ)',
     `V0=$(printf '%s.%s' "$T" "$BODY" | openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" | sed 's/.*= //')`,
-    `curl -sS -i -X POST${headers} -H "${SIGNATURE_HEADER}: t=$T,v0=$V0" --data-binary "$BODY" ${quoted(url)}`,
+    ...(isStandard ? [`ID=${quoted(delivery.event.id)}`, ...SIGN_STANDARD] : []),
+    `curl -sS -i -X POST${headers} -H "${SIGNATURE_HEADER}: t=$T,v0=$V0"${isStandard ? STANDARD : ''} --data-binary "$BODY" ${quoted(url)}`,
   ].join('\n');
 }
+
+const V1_HEADER = 'webhook-signature';
+
+/** The shell's variable for the value of a header: `X-Api-Key` → `HEADER_X_API_KEY` */
+const variableOf = (name: string) => `HEADER_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
+
+/** The key, in hexadecimal for openssl, is what `whsec_` encodes, of 24 to 64 bytes, or the text of another secret. */
+const SIGN_STANDARD = [
+  `HEX() { od -An -v -tx1 | tr -d ' \\n'; }`,
+  'KEY=$(printf %s "$WEBHOOK_SECRET" | HEX)',
+  `RAW=$(printf %s "\${WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A 2> /dev/null | HEX)`,
+  `case $WEBHOOK_SECRET in whsec_*) if [ \${#RAW} -ge 48 ] && [ \${#RAW} -le 128 ]; then KEY=$RAW; fi ;; esac`,
+  'TIMESTAMP=$(date +%s)',
+  `V1=$(printf '%s.%s.%s' "$ID" "$TIMESTAMP" "$BODY" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary | openssl base64 -A)`,
+];
+const STANDARD = ` -H "webhook-id: $ID" -H "webhook-timestamp: $TIMESTAMP" -H "${V1_HEADER}: v1,$V1"`;
 
 /** A body of at least 4 KiB was cut there, perhaps within a character. */
 const KEPT_BYTES = 4_096 - 4;

@@ -55,26 +55,6 @@ export function signatureHeader(signable: Signable): string {
   return `t=${signable.t},v0=${sign(signable)}`;
 }
 
-/**
- * The headers of a signature by Standard Webhooks 1.0, of the same time.
- * @param id of the event
- */
-export function standardHeaders(id: string, { secret, t, body }: Signable): Record<string, string> {
-  const timestamp = String(Math.floor(Date.parse(t) / 1000));
-  const hmac = createHmac('sha256', standardKey(secret.reveal())).update(`${id}.${timestamp}.`).update(body);
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${hmac.digest('base64')}` };
-}
-
-const STANDARD_PREFIX = 'whsec_';
-
-/** The standard's secrets are `whsec_` and base64 of 24 to 64 bytes. Another secret is a key as it is. */
-function standardKey(secret: string | Uint8Array): string | Uint8Array {
-  if (typeof secret !== 'string' || !secret.startsWith(STANDARD_PREFIX)) return secret;
-  const encoded = secret.slice(STANDARD_PREFIX.length);
-  const key = Buffer.from(encoded, 'base64');
-  return key.length >= 24 && key.length <= 64 && key.toString('base64') === encoded ? key : secret;
-}
-
 /** A shorter value could be any word of a response. */
 const ECHOED_LENGTH = 8;
 

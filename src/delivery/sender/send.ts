@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
+import { standardHeaders } from '../../../clients/typescript/src/standard.js';
 import { requestTarget } from '../../platform/receiver-url.js';
 import type { Secret } from '../../platform/secret.js';
 import type { AttemptError } from '../../platform/vocabulary.js';
@@ -13,7 +14,6 @@ import {
   keepHeaders,
   type OwnHeader,
   signatureHeader,
-  standardHeaders,
   withoutEchoes,
 } from './headers.js';
 import { createResolver, type ResolverOptions } from './resolver.js';
@@ -162,7 +162,8 @@ function signedHeaders(outgoing: Outgoing, t: string, body: Uint8Array): Record<
   if (!('secret' in outgoing)) return deliveryHeaders(outgoing.signature, outgoing.standard, headers);
   const { secret, standardId } = outgoing;
   const signable = { secret, t, body };
-  const standard = standardId === undefined ? undefined : standardHeaders(standardId, signable);
+  const standard =
+    standardId === undefined ? undefined : standardHeaders({ ...signable, secret: secret.reveal(), id: standardId });
   return deliveryHeaders(signatureHeader(signable), standard, headers);
 }
 

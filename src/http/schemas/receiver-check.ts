@@ -30,7 +30,7 @@ const checkCase = view('ReceiverCheckCase', {
   }),
   request: z.nullable(checkRequest).meta({
     description:
-      'The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case.',
+      'The request as sent. Without the scope `webhooks:write`, signatures are masked; values of headers of its owner always are. Null if the check ended before this case.',
   }),
 });
 
@@ -45,7 +45,7 @@ export const receiverCheckView = view('ReceiverCheck', {
     .meta({ description: 'In the order in which they are sent; while the check runs, the cases sent so far.' }),
 });
 
-/** @param showsSignature whether the reader may see `v0` */
+/** @param showsSignature whether the reader may see the signatures */
 export function presentCheck(check: CheckRecord, showsSignature: boolean) {
   const cases = check.cases.map(({ requestHeaders, requestBody, ...made }) =>
     present(checkCase, {
@@ -64,6 +64,9 @@ function headersOf(stored: unknown, showsSignature: boolean): Record<string, str
   const headers = stored as Record<string, string>;
   if (showsSignature) return headers;
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, value.replace(/v0=[0-9a-f]*/, 'v0=***')]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      name === 'webhook-signature' ? 'v1,***' : value.replace(/v0=[0-9a-f]*/, 'v0=***'),
+    ]),
   );
 }

@@ -155,10 +155,10 @@ describe('a delivery of 2020 was accepted when a comparison with the option was 
   });
 });
 
-test('verify.ts and explain.ts import nothing else but node:crypto', () => {
-  const imports = ['verify', 'explain'].flatMap((name) => {
+test('verify.ts, explain.ts and standard.ts import nothing else but node:crypto', () => {
+  const imports = ['verify', 'explain', 'standard'].flatMap((name) => {
     const source = readFileSync(join(import.meta.dirname, `../../../clients/typescript/src/${name}.ts`), 'utf8');
     return [...source.matchAll(/from '([^']+)'/g)].map(([, from]) => from);
   });
-  expect(new Set(imports)).toEqual(new Set(['node:crypto', './explain.js']));
+  expect(new Set(imports)).toEqual(new Set(['node:crypto', './explain.js', './standard.js']));
 });

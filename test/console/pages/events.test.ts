@@ -1,12 +1,17 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { verify, verifyStandard } from '../../../clients/typescript/src/verify.js';
 import { sign } from '../../../src/delivery/sender/headers.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeTimeline } from '../../support/console-data.js';
+import { splitRequest } from '../../support/delivered.js';
 import { ENDPOINT_SECRET, makeEndpoint, masterKeys } from '../../support/factories.js';
 import { setUses } from '../../support/limits.js';
+import { startRawReceiver } from '../../support/raw-receiver.js';
 
 let auth: AuthApi;
 beforeAll(async () => {
@@ -145,6 +150,34 @@ describe('the page of an attempt', () => {
     expect(text).toContain('The head is odd.');
     expect(text).not.toContain(v0);
     expect(text).not.toContain(ENDPOINT_SECRET);
+  });
+
+  test.each([
+    ['of the standard', `whsec_${Buffer.alloc(32, 7).toString('base64')}`],
+    ['of another form', ENDPOINT_SECRET],
+  ])('copies a command that sends it signed anew, with a secret %s, and the own headers', async (_, secret) => {
+    const { clientId, browser } = await visitor();
+    const { deliveryId, endpointId, body } = await makeTimeline(auth.database, clientId);
+    const receiver = await startRawReceiver('HTTP/1.1 204 x\r\nConnection: close\r\n\r\n');
+    const own = { signatures: ['standard'], headerNames: ['X-Api-Key'] };
+    await auth.database.prisma.endpoint.update({ where: { id: endpointId }, data: own });
+    await auth.database.prisma.attempt.updateMany({ where: { deliveryId }, data: { url: receiver.url } });
+    const { text } = await browser.get(`/console/deliveries/${deliveryId}/attempts/1`);
+    expect(text).toMatch(/webhook-signature.*v1,\*\*\*.*X-Api-Key.*\*\*\*/s);
+    const unescaped = { '&quot;': '"', '&lt;': '<', '&gt;': '>', '&amp;': '&' } as Record<string, string>;
+    const command = /data-copy="(BODY=[^"]+)"/
+      .exec(text)?.[1]
+      ?.replace(/&(quot|lt|gt|amp);/g, (one) => unescaped[one] ?? '');
+    const env = { ...process.env, WEBHOOK_SECRET: secret, HEADER_X_API_KEY: 'the key', no_proxy: '*' };
+    await promisify(execFile)('sh', ['-c', command ?? 'exit 1'], { env });
+    const { head, body: sent } = splitRequest(receiver.requests[0] ?? '');
+    const headers = Object.fromEntries(
+      [...head.matchAll(/\r\n([^:]+): (.*)/g)].map(([, name, value]) => [name, value]),
+    );
+    expect([sent, headers['X-Api-Key']]).toEqual([body, 'the key']);
+    expect(() => verify({ header: headers['Service-Signature'], body: sent, secret })).not.toThrow();
+    expect(() => verifyStandard({ headers, body: sent, secret })).not.toThrow();
+    await receiver.close();
   });
 
   test('shows a viewer no retry or explanation', async () => {

@@ -11,6 +11,9 @@ export interface CaseRequest {
   signed: { secret: string | Uint8Array; t: string; body: string } | null;
 }
 
+/** The id of the event in a body: that of both signatures, which are right or wrong together. */
+export const eventId = (body: string): string => (JSON.parse(body) as { id: string }).id;
+
 /** Version of the event format. */
 const EVENT_VERSION = '2026-11-21';
 /** The age of the signed time in the case `stale_timestamp`, ms. A receiver rejects more than five minutes. */

@@ -1,7 +1,8 @@
+import { standardHeaders } from '../standard.js';
 import { TIME_IS_UP, withTimeLimit } from '../time-limit.js';
 import { CHECK_CASE_NAMES, CHECK_CASES, type CheckCase } from './cases.js';
 import { type CaseError, type CaseOutcome, hasPassed, hintFor } from './hints.js';
-import { type CaseRequest, caseRequest } from './requests.js';
+import { type CaseRequest, caseRequest, eventId } from './requests.js';
 
 /** The verdict on one case, as a check by the service reports it. */
 export interface CheckedCase {
@@ -16,18 +17,22 @@ export interface CheckedCase {
 /** The service waits as long for a receiver, ms. */
 const LIMIT = 15_000;
 
-/** Sends the nine cases to a receiver, one after the other, as the service's own check does. It follows no redirect. */
+/**
+ * Sends the nine cases to a receiver, one after the other, as the service's own check does. It follows no redirect.
+ * @param signsStandard by Standard Webhooks too
+ */
 export async function checkReceiver(
   url: URL,
   secret: Uint8Array,
   signal: AbortSignal,
+  signsStandard = false,
 ): Promise<{ status: 'passed' | 'failed'; cases: CheckedCase[] }> {
   const cases: CheckedCase[] = [];
   let validBody: string | null = null;
   for (const name of CHECK_CASE_NAMES) {
     const request = caseRequest(name, { secret, validBody });
     validBody ??= request.body;
-    const outcome = await send(url, request, signal);
+    const outcome = await send(url, request, signal, signsStandard);
     const { responseStatus: response_status, error } = outcome;
     const hint = hintFor(name, outcome, cases[0]?.passed ?? null);
     const expected = CHECK_CASES[name];
@@ -36,11 +41,17 @@ export async function checkReceiver(
   return { status: cases.every(({ passed }) => passed) ? 'passed' : 'failed', cases };
 }
 
-async function send(url: URL, { body, signature }: CaseRequest, signal: AbortSignal): Promise<CaseOutcome> {
+async function send(
+  url: URL,
+  { body, signature, signed }: CaseRequest,
+  signal: AbortSignal,
+  signsStandard: boolean,
+): Promise<CaseOutcome> {
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Service-Webhooks/1.0',
     ...(signature !== null && { 'service-signature': signature }),
+    ...(signsStandard && signed && standardHeaders({ ...signed, id: eventId(signed.body) })),
   };
   const made = { responseStatus: null, responseHeaders: null, detail: null };
   try {

@@ -11,11 +11,12 @@ const POLL = 1_000;
 
 export const check: Command = {
   summary: 'check that a receiver accepts genuine requests and rejects forged ones',
-  usage: 'URL --secret-file FILE [--json] | ENDPOINT [options]',
+  usage: 'URL --secret-file FILE [--standard] [--json] | ENDPOINT [options]',
   help: `Nine requests are sent to the receiver. Exits with 0 if every case passed, and with 1 if one failed.
 
   URL                  the receiver, to which this command sends the requests itself, for example in CI
   --secret-file FILE   the receiver's secret (one trailing line break is ignored)
+  --standard           sign by Standard Webhooks too
 
   ENDPOINT             the webhookId of a registered endpoint, to which the service sends them (sandbox)
   --timeout SECONDS    how long to wait, 1 to 600 (300)
@@ -24,6 +25,7 @@ ${CREDENTIALS_HELP}`,
   options: {
     ...CREDENTIALS,
     'secret-file': { type: 'string' },
+    standard: { type: 'boolean' },
     timeout: { type: 'string' },
     json: { type: 'boolean' },
   },
@@ -59,7 +61,7 @@ async function checkUrl(text: string, given: Given): Promise<number> {
     throw new UsageError('the receiver must be a URL such as http://localhost:4000/hooks, without a password');
   }
   const secret = await readSecretFile(required(given.values, 'secret-file'));
-  return report(await checkReceiver(url, secret, given.signal), given);
+  return report(await checkReceiver(url, secret, given.signal, given.values.standard === true), given);
 }
 
 type Report = Pick<ReceiverCheck, 'status'> & {

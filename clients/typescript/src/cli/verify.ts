@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { EXPLANATIONS, type Explanation, explainRequest } from '../explain.js';
-import { parseHeader, SignatureError, type SignatureErrorCode, verify as verifyDelivery } from '../verify.js';
+import {
+  parseHeader,
+  SignatureError,
+  type SignatureErrorCode,
+  verify as verifyDelivery,
+  verifyStandard,
+} from '../verify.js';
 import { type Command, type Given, required, UsageError } from './command.js';
 import { harmless, harmlessJson } from './harmless.js';
 import { readSecretFile } from './secret-file.js';
@@ -14,7 +20,8 @@ export const verify: Command = {
   usage: '--secret-file FILE --header VALUE --body FILE [--v0 DIGEST] [--json]',
   help: `  --secret-file FILE   the endpoint's secret (one trailing line break is ignored)
   --secret SECRET      the secret itself, in place of the file; other users of this machine can see it in \`ps\`
-  --header VALUE       the Service-Signature header as received
+  --header VALUE       the Service-Signature header as received, or that of webhook-signature, with
+  --webhook-id ID and --webhook-timestamp SECONDS, the other headers of Standard Webhooks
   --body FILE          the raw body as received; - reads standard input
   --v0 DIGEST          explain this digest, which the receiver computed
   --json               print one JSON document`,
@@ -22,6 +29,8 @@ export const verify: Command = {
     'secret-file': { type: 'string' },
     secret: { type: 'string' },
     header: { type: 'string' },
+    'webhook-id': { type: 'string' },
+    'webhook-timestamp': { type: 'string' },
     body: { type: 'string' },
     v0: { type: 'string' },
     json: { type: 'boolean' },
@@ -36,7 +45,10 @@ export const verify: Command = {
     }
     const secret = await readSecret(given);
     const body = path === '-' ? await buffer(process.stdin) : await readFile(path);
-    const verdict = judge({ header, body, secret }, typeof v0 === 'string' ? v0 : undefined);
+    const verdict = judge(
+      { header, body, secret, standard: readStandard(given) },
+      typeof v0 === 'string' ? v0 : undefined,
+    );
     const { verified, t, code, explanation, detail } = verdict;
     if (values.json) print(harmlessJson(verdict));
     else if (verified) print(`verified: signed with this secret at ${t}`);
@@ -59,11 +71,14 @@ interface Received {
   header: string;
   body: Uint8Array;
   secret: string | Uint8Array;
+  /** The other headers of Standard Webhooks; undefined: it is `Service-Signature`. */
+  standard?: { 'webhook-id': string; 'webhook-timestamp': string } | undefined;
 }
 
 /** @param computed the digest that the receiver computed */
-function judge({ header, body, secret }: Received, computed: string | undefined): Verdict {
-  const verdict = check({ header, body, secret });
+function judge(received: Received, computed: string | undefined): Verdict {
+  const { header, body, secret } = received;
+  const verdict = check(received);
   const isReadable = verdict.verified || ['signature_mismatch', 'too_old', 'too_new'].includes(`${verdict.code}`);
   if (computed === undefined || !isReadable) return verdict;
   const { t, signature } = parseHeader(header);
@@ -74,12 +89,25 @@ function judge({ header, body, secret }: Received, computed: string | undefined)
 
 function check(received: Received): Verdict {
   try {
-    return { verified: true, t: verifyDelivery(received).t.toISOString() };
+    const { header, standard, ...signed } = received;
+    const { t } = standard
+      ? verifyStandard({ ...signed, headers: { ...standard, 'webhook-signature': header } })
+      : verifyDelivery({ ...signed, header });
+    return { verified: true, t: t.toISOString() };
   } catch (error) {
     if (!(error instanceof SignatureError)) throw error;
     const { code, explanation, message } = error;
     return { verified: false, code, explanation, detail: explanation ? EXPLANATIONS[explanation] : message };
   }
+}
+
+function readStandard({ values }: Given): Received['standard'] {
+  if (values['webhook-id'] === undefined && values['webhook-timestamp'] === undefined) return undefined;
+  if (values.v0 !== undefined) throw new UsageError('--v0 is of Service-Signature');
+  return {
+    'webhook-id': required(values, 'webhook-id'),
+    'webhook-timestamp': required(values, 'webhook-timestamp'),
+  };
 }
 
 async function readSecret({ values, warn }: Given): Promise<string | Uint8Array> {
