@@ -101,7 +101,7 @@ function RequestView({ attempt }: Shown) {
 
 /**
  * The request as a command, without the signatures: with them, anyone could send the request again for five minutes.
- * The reader's shell signs the body with the endpoint's secret anew, and has the values of its own headers in variables.
+ * The reader's shell signs the body with the secret anew, and has the values of its own headers in variables.
  */
 function curlOf({ url, delivery }: Shown['attempt']): string {
   const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;

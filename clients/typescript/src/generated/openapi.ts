@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: 05eb11878d141308b7ccb2fc59715b0ccc173e1d7e31b266030eadd06b2489c4
+// Document: fea5a4d0d61ec634fb7de0b4a0f402aa211867b41639b1c519c1d1e0c2a16bca
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -556,7 +556,7 @@ export interface components {
       passed: boolean;
       /** What is wrong and what to change; null if nothing is. A case that passed may have a hint, such as about a malformed head. */
       hint: string | null;
-      /** The request as sent. Without the scope `webhooks:write`, `v0` is masked. Null if the check ended before this case. */
+      /** The request as sent. Without the scope `webhooks:write`, signatures are masked; values of headers of its owner always are. Null if the check ended before this case. */
       request: components["schemas"]["ReceiverCheckRequest"] | null;
     };
     ReceiverCheckRequest: {
