@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { EventFeed } from '../../../clients/typescript/src/cli/event-feed.js';
+import { forward } from '../../../clients/typescript/src/cli/forward.js';
 import { pacedFetch } from '../../../clients/typescript/src/cli/paced-fetch.js';
 import { bodyOf, postEvent } from '../../../clients/typescript/src/cli/post-event.js';
 import type { Event } from '../../../clients/typescript/src/types.js';
@@ -181,6 +182,26 @@ describe('against a stub', () => {
     await Promise.all(['a', 'b', 'c'].map((cursor) => paced(`${stub.url}/events?cursor=${cursor}`, { method: 'GET' })));
     // A request arrives after its start. Node's timers may end 1 ms early.
     for (const [n, time] of arrivedAt.entries()) expect(time - since).toBeGreaterThan(n * (PAUSE - 2));
+  });
+
+  test('forward --check ends where the receiver on this machine fails a check', async () => {
+    stub.otherwise = ({ url }) =>
+      url === '/hooks' ? { status: 204 } : { status: 200, json: { environment: 'sandbox', access_token: 't' } };
+    const printed: string[] = [];
+    const code = await forward.run({
+      env: {
+        TRANSFER_SERVICE_BASE_URL: stub.url,
+        TRANSFER_SERVICE_CLIENT_ID: 'id',
+        TRANSFER_SERVICE_CLIENT_SECRET: STUB_SECRET,
+      },
+      values: { to: `${stub.url}/hooks`, 'secret-file': join(folder, 'secret'), check: true },
+      positionals: [],
+      signal: ended.signal,
+      print: (line) => void printed.push(line),
+      warn: () => {},
+    });
+    expect([code, printed.length]).toEqual([1, 10]);
+    expect(printed.join('\n')).toMatch(/passed valid: 204.*FAILED wrong_secret: 204.*has failed the check/s);
   });
 
   test('a forwarded event has the bytes of the delivery, and no redirect is followed', async () => {

@@ -71,7 +71,8 @@ type Report = Pick<ReceiverCheck, 'status'> & {
   >[];
 };
 
-function report(result: Report, { values, print }: Given): number {
+/** Prints a report. @returns the exit code */
+export function report(result: Report, { values, print }: Given): number {
   if (values.json) print(harmlessJson(result));
   else for (const line of describe(result)) print(harmless(line));
   return result.status === 'passed' ? 0 : 1;

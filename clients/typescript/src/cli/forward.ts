@@ -1,6 +1,8 @@
+import { checkReceiver } from '../check/run.js';
 import { TransferServiceClient } from '../client.js';
 import { TransferServiceError } from '../error.js';
 import type { DeliveredEvent } from '../types.js';
+import { report } from './check.js';
 import { type Command, type Given, required } from './command.js';
 import { CREDENTIALS, CREDENTIALS_HELP, readCredentials } from './credentials.js';
 import { EventFeed } from './event-feed.js';
@@ -22,6 +24,7 @@ receiver. It registers no endpoint, and retries nothing.
 
   --to URL             the receiver, such as http://localhost:4000/hooks
   --secret-file FILE   the secret that the receiver verifies with (one trailing line break is ignored)
+  --check              first send the nine requests of a check, and end if the receiver fails it
   --allow-remote       accept a receiver that is not on this machine
   --production         accept a production service
   --json               print a line of JSON for each event
@@ -30,6 +33,7 @@ ${CREDENTIALS_HELP}`,
     ...CREDENTIALS,
     to: { type: 'string' },
     'secret-file': { type: 'string' },
+    check: { type: 'boolean' },
     'allow-remote': { type: 'boolean' },
     production: { type: 'boolean' },
     json: { type: 'boolean' },
@@ -46,6 +50,7 @@ ${CREDENTIALS_HELP}`,
         given.warn(`${credentials.baseUrl} is a production service; add --production to read its events`);
         return 1;
       }
+      if (values.check === true && report(await checkReceiver(url, secret, signal), given) !== 0) return 1;
       const feed = new EventFeed(client, signal);
       await feed.begin();
       print(
