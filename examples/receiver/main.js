@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import pg from 'pg';
 import { TransferServiceClient } from 'transfer-service-client';
 import { createShop } from './shop.js';
 
-// Start the service with `npm start` in a clone, then this program: `npm install && npm start`. It keeps its tables in
-// a schema of the service's own Postgres, so that it needs no other; yours has its own database (DATABASE_URL).
+// Start the service with `npm start` in a clone, then this program: `node examples/receiver/main.js`. It keeps its tables
+// in a schema of the service's own Postgres, so that it needs no other; yours has its own database (DATABASE_URL).
 
-const { CREDENTIALS = '../../.local/sandbox-client.json', PORT = '4100' } = process.env;
+const { CREDENTIALS = join(import.meta.dirname, '../../.local/sandbox-client.json'), PORT = '4100' } = process.env;
 const sandbox = JSON.parse(readFileSync(CREDENTIALS, 'utf8'));
 const { auth_url: authUrl, base_url: baseUrl, client_id: clientId, client_secret: clientSecret } = sandbox;
 const { DATABASE_URL = sandbox.database_url, PUBLIC_URL = `http://localhost:${PORT}/hook` } = process.env;

@@ -1,11 +1,12 @@
 import { createInbox } from 'transfer-service-client/inbox';
 
 /** A shop that ships goods when their transfer is COMPLETED: once, whatever is repeated, late or killed. */
-export function createShop({ pool, client, secret, schema = 'shop' }) {
+export function createShop({ pool, client, secret, since, schema = 'shop' }) {
   const inbox = createInbox({
     pool,
     client,
     schema,
+    since,
     secrets: secret,
     async onEvent({ type, data }, { tx }) {
       if (type !== 'transfer.status_changed' || data.status !== 'COMPLETED') return;

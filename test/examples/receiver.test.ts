@@ -1,14 +1,18 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { signatureHeader } from '../../clients/typescript/src/verify.js';
 import { eventBody } from '../../src/delivery/event-catalogue.js';
 import { freePort } from '../../src/platform/free-port.js';
 import { newId } from '../../src/platform/ids.js';
+import { startAuthApi } from '../support/auth-api.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeDelivered } from '../support/events.js';
+import { makeEndpoint } from '../support/factories.js';
 
 const root = join(import.meta.dirname, '../..');
 let database: TestDatabase;
@@ -55,4 +59,22 @@ test('the shop ships the goods of a COMPLETED transfer once', async () => {
   expect(await Promise.all([post(), post(), post()])).toEqual([204, 204, 204]);
   const shipped = await database.query('select transfer_id::text as transfer from shop.shipments', []);
   expect(shipped).toEqual([{ transfer }]);
+});
+
+test('the proof of its workflow reads the feed of a day, and compares it with the signed statement', async () => {
+  const auth = await startAuthApi();
+  try {
+    const { client_id: clientId, client_secret: clientSecret } = await auth.client();
+    const { id: endpointId } = await makeEndpoint(auth.database, clientId);
+    const at = Date.now() - 3_600_000;
+    for (let i = 0; i < 3; i++)
+      await makeDelivered(auth.database, { clientId, endpointId, at: at + i, status: 'succeeded' });
+    const env = { BASE_URL: auth.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+    const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'examples/receiver/prove.js')], {
+      env: { PATH: process.env.PATH, DATABASE_URL: auth.database.url.reveal(), ...env },
+    });
+    expect(stdout).toMatch(/^proven: exactly the 3 events of the signed statement/);
+  } finally {
+    await auth.close();
+  }
 });

@@ -46,6 +46,7 @@ test('the demo delivers verified webhooks, shows a sleeping delivery, and with -
   expect(stdout).toMatch(/attempt 2 +500 .*\n +attempt 3 +at 20\d\d-.*Z \(5m/);
   expect(stdout).toMatch(/watch it +http:\/\/localhost:\d+\/namespaces\/transfer-service\/workflows\/[0-9a-f-]{36}\n/);
   expect(stdout).toMatch(/10 transfers completed, 0 goods shipped\n +up again +10 goods shipped, each once/);
+  expect(stdout.trimEnd()).toMatch(/proof +the signature is verified, and the shop has exactly its \d+ events$/);
   // The service ends with the demo, so a link into its console would be dead.
   expect(stdout).not.toContain('/console/sign-in/');
   expect(nothingRuns()).toBe(true);
