@@ -1,3 +1,4 @@
+import { SPARED } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
 import { NIL_ID } from '../platform/ids.js';
 import type { LeasedAttempt, QueuedAt } from './handover.js';
@@ -31,7 +32,7 @@ export const BATCH = 200;
  * SQL: `maxConcurrency` of an endpoint `e`. While a receiver is spared (`Retry-After`) it is one, which goes wherever
  * the limit goes.
  */
-export const AT_ONCE = 'case when e.slowed_until > now() then 1 else e.max_concurrency end';
+export const AT_ONCE = `case when ${SPARED} then 1 else e.max_concurrency end`;
 
 /** The end of a line of the queue, in the order of its index. */
 export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;

@@ -1,7 +1,5 @@
+import { LONGEST_PAUSE } from '../endpoints/health.js';
 import type { SendOutcome } from './sender/send.js';
-
-/** Longest pause that a receiver can ask for, s. */
-export const LONGEST_PAUSE = 600;
 
 /**
  * How long a receiver asks to be spared, in seconds, at most ten minutes: by `Retry-After` of a 429 or 503 (RFC 9110

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SPARED } from '../endpoints/health.js';
 import type { WorkflowMode } from '../platform/config/config.js';
 import { Batcher } from '../platform/database/batcher.js';
 import { atomically, type Handle } from '../platform/database/database.js';
@@ -204,7 +205,7 @@ with input as (
    where e.id = any(array(select endpoint_id from attempt where pause is not null))
    order by e.id for no key update skip locked
 ), paused as (
-  update webhook_endpoints e set slowed_until = greatest(e.slowed_until, p.until)
+  update webhook_endpoints e set slowed_until = case when ${SPARED} then greatest(e.slowed_until, p.until) else p.until end
     from asks_pause p where e.id = p.id and e.id = any(array(select id from asks_pause))
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text,

@@ -34,6 +34,14 @@ export const pendingLadders = (limit: number) => `
       from unnest(string_to_array(d.ladder, ',')::interval[]) with ordinality x(delay, position)
      where x.position > d.rung) rest`;
 
+/** Longest pause that a receiver can ask for by `Retry-After`, s. */
+export const LONGEST_PAUSE = 600;
+/**
+ * SQL: whether the receiver of the endpoint `e` is spared, since it asked for a pause. A time further ahead than any
+ * pause is of another clock.
+ */
+export const SPARED = `e.slowed_until > now() and e.slowed_until <= now() + interval '${LONGEST_PAUSE} seconds'`;
+
 /** Hours that health shows: the current one, which has only begun, and 23 before it. */
 export const SHOWN_HOURS = 24;
 /** Pending deliveries of one endpoint that are counted. */
@@ -127,7 +135,7 @@ const ENDED = (status: string) =>
 const HEALTH = `
 select ${LATEST_COLUMNS}, counted.hours, pending.count as pending, next.at as "nextAttemptAt",
        oldest.id::text as "oldestPending", ended.count as ended, e."slowedUntil"
-  from (select id, case when slowed_until > now() then slowed_until end as "slowedUntil" from webhook_endpoints
+  from (select e.id, case when ${SPARED} then e.slowed_until end as "slowedUntil" from webhook_endpoints e
          where client_id = $1::uuid and deleted_at is null and ($2::uuid is null or id = $2::uuid)) e${LATEST}
  cross join lateral (select json_agg(h) as hours from ${RECENT}) counted
  cross join lateral (

@@ -569,7 +569,7 @@ describe('a response that asks for a pause', () => {
     spared({ responseStatus, responseHeaders: { 'retry-after': seconds } });
 
   it('slows its endpoint until then, from its end, ten minutes at most, and leaves the ladder as it is', async () => {
-    const event = await leased();
+    const event = await leased({ retryDelays: [0, 0, 0, 0] });
     await record([{ ...made(event, { outcome: asks('60') }), endedAt: performance.now() - 20_000 }]);
     expect(await slowedUntil(event)).toBe(40);
     expect(await read(event)).toMatchObject({ rung: 1, asleep: false });
@@ -577,6 +577,11 @@ describe('a response that asks for a pause', () => {
     expect(next).toMatchObject({ maxConcurrency: 1 });
     await record([made(event, { number: 2, outcome: asks('7200', 503) })]);
     expect(await slowedUntil(event)).toBe(600);
+    // A time of another clock, before Postgres was restored.
+    await db.query(`update webhook_endpoints set slowed_until = now() + interval '1 hour'`, []);
+    expect(await lease(event)).toMatchObject([{ maxConcurrency: null }]);
+    await record([made(event, { number: 3, outcome: asks('30') })]);
+    expect(await slowedUntil(event)).toBe(30);
   });
 
   it('neither shortens a pause nor waits for an endpoint that is locked, and a success does not end it', async () => {
