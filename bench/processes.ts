@@ -25,15 +25,6 @@ export function memoryOf(pid: number): number {
 /** The most resident memory that a process has had, without its children, MiB. */
 export const peakMemoryOf = (pid: number) => kibOf(readProc(pid, 'status'), 'VmHWM') / 1_024;
 
-/**
- * The same without the memory that processes share by design, MiB: Postgres's buffers, whose size is a setting, fill
- * over hours and are no leak.
- */
-export function ownMemoryOf(pid: number): number {
-  const fields = (one: number) => memoryField(one, 'Pss') - memoryField(one, 'Pss_Shmem');
-  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + fields(one), 0);
-}
-
 function ticksOf(pid: number, fields: 2 | 4): number {
   return readProc(pid, 'stat')
     .replace(/^.*\) /s, '')

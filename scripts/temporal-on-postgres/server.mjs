@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
-import pg from 'pg';
 import { startChild } from '../../dist/src/local/child.js';
 import { dynamicConfiguration, serverConfiguration } from './configuration.mjs';
 import { applySchema } from './schema.mjs';
@@ -27,24 +26,6 @@ export async function startServer({ programs, postgresUrl, port, folder, shards 
     ping: () => withConnection(port, (connection) => connection.workflowService.listNamespaces({})),
     ...{ onStart: () => {}, progress: () => {}, signal: undefined },
   });
-}
-
-/** The server's reported version and history shards, and the versions of its stores' schemas. */
-export async function describeCluster(port, postgresUrl) {
-  const { serverVersion, historyShardCount } = await withConnection(port, (connection) =>
-    connection.workflowService.getClusterInfo({}),
-  );
-  const schema = await Promise.all(Object.values(DATABASES).map((name) => schemaVersion(postgresUrl, name)));
-  return { server: serverVersion, shards: historyShardCount, schema };
-}
-
-async function schemaVersion(postgresUrl, database) {
-  const url = new URL(postgresUrl);
-  url.pathname = `/${database}`;
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  const { rows } = await client.query('select curr_version from schema_version').finally(() => client.end());
-  return rows[0].curr_version;
 }
 
 async function withConnection(port, ask) {

@@ -63,12 +63,6 @@ describe('the activity deliver, where an attempt is due', () => {
     expect((await read(event)).attempts).toMatchObject([{ number: 1 }, { number: 2, trigger: 'schedule' }]);
   });
 
-  it('makes an attempt that waits in the queue', async () => {
-    const event = await commitEvent(db);
-    const progress = await activities.open(fakeSender()).deliver(deliverRequest(event));
-    expect(progress).toMatchObject({ status: 'succeeded', attemptCount: 1 });
-  });
-
   it('fails with one line after a failed attempt, red in the UI, and the workflow continues from the detail', async () => {
     const event = await failedOnce(-1);
     const timedOut = fakeSender(() => outcome({ responseStatus: null, error: 'timeout' }));
@@ -81,13 +75,6 @@ describe('the activity deliver, where an attempt is due', () => {
     const [detail] = failure.details as [DeliveryProgress];
     expect(detail).toMatchObject({ status: 'pending', attemptCount: 2, lastOutcome: 'timeout' });
     expect(detail.wait! > MINUTE - 5_000 && detail.wait! <= MINUTE).toBe(true);
-  });
-
-  it('says in that line that the ladder is exhausted', async () => {
-    const event = await commitEvent(db, { retryDelays: [] });
-    const failure = await failureOf(activities.open(fakeSender(down)).deliver(deliverRequest(event)));
-    expect(failure.message).toMatch(/^attempt 1 to hooks\.example\.com …[0-9a-f]{8}: 503; the delivery is failed$/);
-    expect(failure.details).toMatchObject([{ status: 'failed', reason: 'exhausted', wait: null }]);
   });
 
   it("makes the attempt when the timer fired a little early on Postgres's clock", async () => {
@@ -119,16 +106,6 @@ describe('the activity deliver, where no attempt is due', () => {
     expect(progress).toMatchObject({ status: 'pending', attemptCount: 1, lastOutcome: '503' });
     expect(progress.wait! > 25_000 && progress.wait! <= 30_000).toBe(true);
     expect([sender.sent.length, await queueOf(event)]).toEqual([0, null]);
-  });
-
-  it.each([
-    ['has succeeded', outcome(), { status: 'succeeded', lastOutcome: '204' }],
-    ['has failed', refusedBy(410), { status: 'failed', reason: 'endpoint_gone', lastOutcome: '410' }],
-  ])('returns a delivery that %s', async (_, result, expected) => {
-    const event = await commitEvent(db);
-    await makeOne(db, idOf(event), result);
-    const progress = await activities.open(fakeSender()).deliver(deliverRequest(event, { attemptCount: 1 }));
-    expect(progress).toMatchObject({ ...expected, attemptCount: 1, wait: null });
   });
 
   it.each([

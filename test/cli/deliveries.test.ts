@@ -1,11 +1,9 @@
 import pg from 'pg';
 import { readStarts, startDeliverEvent } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
-import { makeBacklog } from '../support/backlog.js';
 import { runCommand } from '../support/command.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { makeClient, makeEndpoint } from '../support/factories.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { onLinux, showOnTerminal } from '../support/terminal.js';
 import { waitFor } from '../support/wait-for.js';
@@ -117,23 +115,6 @@ describe('deliveries', () => {
     ]);
   });
 
-  it('lists page by page and says when deliveries follow', async () => {
-    const { clientId, id } = await makeEndpoint(db, await makeClient(db));
-    await makeBacklog(db, id, 3);
-    const list = (...args: string[]) =>
-      runCommand(['deliveries', 'list', '--client', clientId, '--json', ...args], env);
-    const ids = (stdout: string) => (JSON.parse(stdout) as { id: string }[]).map((one) => one.id);
-    const all = ids((await list()).stdout);
-    const first = await list('--limit', '1');
-    expect([ids(first.stdout), first.stderr]).toEqual([
-      all.slice(0, 1),
-      `there are more; next page: --cursor ${all[0]}\n`,
-    ]);
-    const rest = await list('--limit', '2', '--cursor', all[0] ?? '');
-    expect([ids(rest.stdout), rest.stderr]).toEqual([all.slice(1), '']);
-    await db.prisma.delivery.deleteMany({ where: { endpointId: id } });
-  });
-
   onLinux(
     'prints deliveries as a table with headers on a terminal, else as lines of cells separated by tabs',
     async () => {
@@ -214,18 +195,6 @@ describe('doctor', () => {
     });
     expect(await durability('-c synchronous_commit=local')).toMatchObject({
       detail: expect.stringMatching(/^fsync, full_page_writes: off, /),
-    });
-  });
-
-  it('names an encoding other than UTF8', async () => {
-    const server = new URL(db.url.reveal());
-    server.pathname = `/latin1_${Date.now()}`;
-    await db.pool.query(`create database ${server.pathname.slice(1)} template template0 encoding 'LATIN1' locale 'C'`);
-    const report = await examine({ DATABASE_URL: server.href });
-    await db.pool.query(`drop database ${server.pathname.slice(1)} with (force)`);
-    expect(report.checks.find(({ check }) => check === 'encoding')).toMatchObject({
-      ok: false,
-      detail: expect.stringContaining('LATIN1'),
     });
   });
 

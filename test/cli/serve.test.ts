@@ -60,10 +60,6 @@ describe('a role announces when it is ready', () => {
     expect([process.exitCode, await stderr]).toEqual([0, '']);
   });
 
-  test('a worker without a port prints null', async () => {
-    expect(await firstLine(['worker', '--json'])).toBe('{"ready":null}');
-  });
-
   test('a worker with METRICS_PORT prints its URL; without Postgres and Temporal it is alive but not ready', async () => {
     const line = await firstLine(['worker'], { METRICS_PORT: '0' });
     expect(line).toMatch(/^ready http:\/\/localhost:\d+$/);

@@ -59,25 +59,6 @@ describe('the origin of a form', () => {
       expect(person.cookie).toBeUndefined();
     },
   );
-
-  test('missing is rejected', async () => {
-    const { status } = await fetch(`${auth.api.url}/console/sign-in`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(await auth.client()),
-    });
-    expect(status).toBe(403);
-  });
-
-  test('foreign attempts do not count as failed sign-ins', async () => {
-    const from = somewhere();
-    const wrongSecret = { client_id: 'nobody', client_secret: 'x' };
-    await failed(from, 99);
-    for (let i = 0; i < 2; i++) {
-      expect((await browser().post('/console/sign-in', wrongSecret, { ...from, Origin: 'null' })).status).toBe(403);
-    }
-    expect((await browser().post('/console/sign-in', wrongSecret, from)).status).toBe(401);
-  });
 });
 
 test('failed sign-ins and failed token requests of an address count in one limit', async () => {
@@ -94,14 +75,6 @@ test('failed sign-ins and failed token requests of an address count in one limit
   expect((await auth.token({ client_id, client_secret }, from)).status).toBe(429);
   const elsewhere = await browser().post('/console/sign-in', { client_id, client_secret }, somewhere());
   expect(elsewhere.status).toBe(303);
-});
-
-test('failed codes of links count too', async () => {
-  const from = somewhere();
-  const path = '/console/sign-in/019abe01-7a10-7c44-9d02-3f1f6f0c8a11';
-  await failed(from, 98);
-  for (let i = 0; i < 2; i++) expect((await browser().post(path, { code: 'x' }, from)).status).toBe(401);
-  expect((await browser().post(path, { code: 'x' }, from)).status).toBe(429);
 });
 
 test('a sign-in does not replace a live session, so nobody is unknowingly signed in as somebody else', async () => {
@@ -203,11 +176,6 @@ describe('bodies', () => {
   ])('%s is refused', async (_, headers, status) => {
     expect((await session.post(path, {}, headers)).status).toBe(status);
     expect((await browser().post('/console/sign-in', {}, { ...headers, ...somewhere() })).status).toBe(status);
-  });
-
-  test('an id that is not a UUID is a missing page', async () => {
-    expect((await session.post('/console/sessions/x/end')).status).toBe(404);
-    expect((await browser().get('/console/sign-in/x', somewhere())).status).toBe(404);
   });
 });
 

@@ -5,11 +5,10 @@ import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
-import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
-import { fakeSender, makeClient, outcome, refusedBy } from '../support/factories.js';
+import { fakeSender, outcome, refusedBy } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
@@ -81,35 +80,6 @@ describe('what a dispatcher leases', () => {
     await waitFor('all attempts', () => sender.sent.length === 60);
   });
 
-  it('is a share of what one process would lease at first, with several workers', async () => {
-    const { sender, release } = heldSender();
-    const workers = { count: 5, of: () => 2 };
-    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 10 }, workers });
-    await commitEvents(db, 40);
-    dispatcher.poll();
-    await waitFor('the slots to be taken', () => sender.sent.length === 2);
-    await quiet();
-    expect(await leased()).toHaveLength(6);
-    release();
-  });
-
-  it('leaves slots for other clients while one client floods it', async () => {
-    const { sender, release } = heldSender();
-    const { commit, slots, dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1, waiting: 4 } });
-    const clientId = await makeClient(db);
-    const flood = [await commit({ clientId })];
-    await waitFor('an attempt in flight', () => sender.sent.length === 1);
-    for (let i = 1; i < 5; i++) flood.push(await commit({ clientId, endpoints: 0 }));
-    await quiet();
-    // One attempt is in flight and two wait; no client has more waiting than room is left.
-    expect([slots.waiting, (await free()).length]).toEqual([2, 2]);
-    for (let i = 0; i < 3; i++) dispatcher.poll();
-    await commit();
-    await waitFor("another client's attempt", () => sender.sent.length === 2);
-    release();
-    await waitFor('all attempts', () => sender.sent.length === flood.length + 1);
-  });
-
   it('is refilled from the queue once half of it is made', async () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
@@ -156,23 +126,6 @@ describe('what a dispatcher leases', () => {
     share = 1;
     dispatcher.poll();
     await waitFor('the attempts', () => sender.sent.length === 5);
-  });
-});
-
-describe('the two lines of an endpoint', () => {
-  it('are served in turns, so that its backlog does not delay fresh attempts', async () => {
-    const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
-    const [first] = await commitEvents(db, 5);
-    const { endpointId } = first!.deliveries[0]!;
-    const fresh = new Set((await db.prisma.event.findMany()).map(({ body }) => body));
-    await makeBacklog(db, endpointId, 200);
-    await queueBacklog(db, endpointId);
-    dispatcher.poll();
-    await waitFor('all attempts', () => sender.sent.length === 205);
-    const positions = sender.sent.flatMap(({ body }, i) => (fresh.has(body) ? [i] : []));
-    expect(positions).toHaveLength(5);
-    expect(positions.at(-1)).toBeLessThan(12);
   });
 });
 

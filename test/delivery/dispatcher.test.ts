@@ -140,20 +140,6 @@ describe('a change that is made while many attempts wait', () => {
 });
 
 describe('an attempt that fails', () => {
-  it('is followed at once by a rung of 0 s in the same process', async () => {
-    const { db: watched, texts } = watchStatements(db);
-    const sender = fakeSender((call) => (call === 1 ? refusedBy(503) : refusedBy(500)));
-    const { commit } = dispatchers.open(sender, { db: watched, retryDelays: [0, 300_000] });
-    const { eventId } = await commit();
-    const { outbox, deliveries } = await dispatchers.settled(eventId);
-    expect(outbox).toBe('start');
-    expect(deliveries).toMatchObject([
-      { status: 'pending', asleep: true, attemptCount: 2, rung: 2, attempts: [{ number: 1 }, { number: 2 }] },
-    ]);
-    expect(sender.sent).toHaveLength(2);
-    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
-  });
-
   it('is followed at once by a rung of 0 s, even if the result of its record was lost', async () => {
     let records = 0;
     const flaky: TestDatabase = Object.create(db, {
@@ -220,17 +206,6 @@ describe('an attempt that fails', () => {
     await waitFor('the second attempt', () => sender.sent.length === 2);
     const { deliveries } = await dispatchers.settled(event.eventId);
     expect(deliveries).toMatchObject([{ attempts: [{ responseStatus: 500 }, { number: 2 }] }]);
-  });
-
-  it('leaves the queue when its next rung is later', async () => {
-    const { commit } = dispatchers.open(
-      fakeSender(() => refusedBy(503)),
-      { retryDelays: [300_000] },
-    );
-    const { eventId } = await commit();
-    const [delivery] = (await dispatchers.settled(eventId)).deliveries;
-    expect(delivery).toMatchObject({ asleep: true, attemptCount: 1 });
-    expect(Math.round((delivery!.nextAttemptAt!.getTime() - Date.now()) / 60_000)).toBe(5);
   });
 
   // A worker with a wrong MASTER_KEY failed in microseconds, leased more and more, and held each attempt for 30 s.
@@ -494,16 +469,6 @@ describe('attempts in the queue', () => {
     expect(told.map(({ endpointId }) => endpointId)).not.toContain(keysOf(young).endpointId);
   });
 
-  it('are made once when two workers scan at the same moment', async () => {
-    const events = [];
-    for (let i = 0; i < 30; i++) events.push(await commitEvent(db));
-    const sender = fakeSender();
-    for (const { dispatcher } of [dispatchers.open(sender), dispatchers.open(sender)]) dispatcher.poll();
-    for (const { eventId } of events) await dispatchers.settled(eventId);
-    expect(new Set(sender.sent.map(({ body }) => body)).size).toBe(30);
-    expect(sender.sent).toHaveLength(30);
-  });
-
   it('of a process that died are made when its lease has ended, and only those that it did not record', async () => {
     const event = await commitEvent(db, { endpoints: 2, token: newId() });
     const [done, open] = event.deliveries;
@@ -523,13 +488,6 @@ describe('attempts in the queue', () => {
     expect(sender.sent).toHaveLength(1);
     const delivery = await db.prisma.delivery.findUniqueOrThrow({ where: { id: open!.deliveryId } });
     expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });
-  });
-
-  it('with the lease of a clock that was ahead are made too', async () => {
-    const { eventId } = await commitEvent(db, { token: newId() });
-    await db.query(`update queue set lease_until = now() + interval '1 hour'`, []);
-    dispatchers.open(fakeSender()).dispatcher.start();
-    expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
 
   it('are leased after Postgres was unavailable', async () => {
@@ -556,13 +514,6 @@ describe('an attempt that is leased by id', () => {
     const keys = keysOf(event);
     const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', isDue: false };
     expect(await resultOf(dispatcher.make(keys))).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
-  });
-
-  it('is not made here if another process has leased it', async () => {
-    const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender);
-    expect(await dispatcher.make(keysOf(await commitEvent(db, { token: newId() })))).toBeUndefined();
-    expect(sender.sent).toEqual([]);
   });
 
   it('regression: is made though its lease has failed once, by the next lease of its endpoint', async () => {
@@ -609,13 +560,6 @@ describe('an attempt that is leased by id', () => {
     expect(await first).toMatchObject({ recorded: { status: 'succeeded' } });
     expect(await second).toBe(await first);
     expect(sender.sent).toHaveLength(1);
-  });
-
-  it('is made for a manual retry at once', async () => {
-    const { dispatcher } = dispatchers.open(fakeSender());
-    const event = await commitEvent(db);
-    dispatcher.queued(keysOf(event));
-    expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
 });
 

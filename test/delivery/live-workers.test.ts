@@ -42,9 +42,6 @@ async function startWorkers(count: number): Promise<TestWorker[]> {
   return started;
 }
 
-const sharesOf = (workers: readonly TestWorker[], endpointId: string, max: number) =>
-  workers.map((worker) => worker.workers.of(endpointId, max));
-const sum = (shares: readonly number[]) => shares.reduce((total, share) => total + share, 0);
 const heartbeatOf = async (id: string) => {
   const [row] = await db.query<{ alive: string }>(
     'select alive_until::text as alive from workers where id = $1::uuid',
@@ -71,34 +68,6 @@ it('a heartbeat counts the processes of its own kind', async () => {
 });
 
 describe('LiveWorkers', () => {
-  it('gives a single worker the whole limit', async () => {
-    const [worker] = await startWorkers(1);
-    expect(worker!.workers.of(newId(), 7)).toBe(7);
-  });
-
-  it.each([2, 3, 4])('divides every limit among %i workers: all slots are used, and no more', async (count) => {
-    const workers = await startWorkers(count);
-    for (const limit of [1, 2, 3, 5, 10, 100]) {
-      for (let i = 0; i < 20; i++) {
-        const shares = sharesOf(workers, newId(), limit);
-        expect(sum(shares)).toBe(limit);
-        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
-      }
-    }
-  });
-
-  it('spreads the endpoints with a limit of 1 over the workers', async () => {
-    const workers = await startWorkers(3);
-    const owned = [0, 0, 0];
-    for (let i = 0; i < 600; i++) {
-      sharesOf(workers, newId(), 1).forEach((share, worker) => {
-        owned[worker]! += share;
-      });
-    }
-    expect(sum(owned)).toBe(600);
-    for (const endpoints of owned) expect(endpoints).toBeGreaterThan(100);
-  });
-
   it('agrees on the first, and on another one when that has ended', async () => {
     const workers = await startWorkers(3);
     const [first, ...others] = workers.filter((worker) => worker.workers.isFirst);

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { readBacklog } from '../../src/delivery/backlog.js';
-import { type DueState, leaseEvents, markDone, releaseEvents, skipWorkflows } from '../../src/delivery/outbox.js';
+import { type DueState, leaseEvents, skipWorkflows } from '../../src/delivery/outbox.js';
 import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
@@ -93,53 +93,6 @@ describe('events that wait in the outbox', () => {
     const batches = await Promise.all(Array.from({ length: 4 }, () => lease(15)));
     const rest = [await lease(15), await lease(15)];
     expect(idsOf([...batches, ...rest].flat()).sort()).toEqual(waiting.flat().sort());
-  });
-
-  it.each([
-    ['has ended', `now() - interval '1 ms'`, 1],
-    ['is of a clock that was ahead', `now() + interval '61 seconds'`, 1],
-    ['runs', `now() + interval '30 seconds'`, 0],
-  ])('are free when their lease %s', async (_, until, count) => {
-    await eventOf(clientIds[0]!, 'again');
-    await db.query(`update outbox set lease_until = ${until}`, []);
-    expect(await lease(10)).toHaveLength(count);
-  });
-});
-
-describe('a leased event', () => {
-  async function leaseOne() {
-    const id = await eventOf(clientIds[0]!, 'start');
-    const leased = await lease(10);
-    expect(idsOf(leased)).toEqual([id]);
-    return { id, leased };
-  }
-
-  it('leaves the outbox once its workflow knows its state', async () => {
-    const { id, leased } = await leaseOne();
-    await markDone(db, leased);
-    expect(await outboxOf(db, id)).toBeNull();
-  });
-
-  it.each(['again', 'start'] as const)('stays if its state has been raised since the lease: %s', async (state) => {
-    const { id, leased } = await leaseOne();
-    await db.query(`update outbox set state = $2::outbox_state, lease_until = null where event_id = $1::uuid`, [
-      id,
-      state,
-    ]);
-    await markDone(db, leased);
-    expect(await outboxOf(db, id)).toBe(state);
-  });
-
-  it('is leased again after its release time, unless another process has it', async () => {
-    const { id, leased } = await leaseOne();
-    await releaseEvents(db, leased, 20);
-    expect(await lease(10)).toEqual([]);
-    // The lease has another end now: this process has it no more.
-    await releaseEvents(db, leased, -1);
-    expect(await lease(10)).toEqual([]);
-    await db.query(`update outbox set lease_until = now()`, []);
-    await releaseEvents(db, await lease(10), -1);
-    expect(idsOf(await lease(10))).toEqual([id]);
   });
 });
 

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
-import { dropStale, freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../src/delivery/queue.js';
-import { resetForRecovery } from '../../src/delivery/recoveries.js';
+import { freeExpired, queueOverdue, readTargets } from '../../src/delivery/queue.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
-import { outboxOf, setOutbox } from '../support/outbox.js';
 
 let db: TestDatabase;
 let other: pg.Client;
@@ -31,7 +29,6 @@ async function lease(rest: Partial<LeaseRequest & { attempts: number }> = {}) {
 const idsOf = (rows: readonly { deliveryId: string }[]) => rows.map(({ deliveryId }) => deliveryId);
 const sorted = (rows: readonly { deliveryId: string }[]) => idsOf(rows).sort();
 const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
-const deliveryOf = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
 const setLease = (until: string) =>
   db.query(`update queue set lease_token = $1::uuid, lease_until = ${until}`, [TOKEN]);
 
@@ -75,30 +72,6 @@ describe('a lease of the endpoints that a scan finds', () => {
     expect(leaseToken).toBe(TOKEN);
     expect(Math.round((leaseUntil!.getTime() - Date.now()) / 10_000)).toBe(3);
     expect(await lease()).toEqual([]);
-  });
-
-  it('says the number of the attempt', async () => {
-    await commitEvent(db);
-    await db.query('update deliveries set attempt_count = 4', []);
-    expect(await lease()).toMatchObject([{ number: 5 }]);
-  });
-
-  it('leases the oldest of each line, up to the number for its endpoint, and none at an endpoint without free slots', async () => {
-    const [few, many, full] = [await freeAttempts(4), await freeAttempts(4), await freeAttempts(2)];
-    const [, , ...late] = many.ids;
-    await db.query(`update queue set line = 'late' where delivery_id = any($1::uuid[])`, [late]);
-    const allowances = [
-      { endpointId: few.endpointId, attempts: 3 },
-      { endpointId: full.endpointId, attempts: 0 },
-    ];
-    const leased = await lease({ attempts: 1, allowances });
-    expect(sorted(leased)).toEqual([...few.ids.slice(0, 3), many.ids[0]!, late[0]!].sort());
-  });
-
-  it('leases no more than its limit, over all lines', async () => {
-    for (let i = 0; i < 3; i++) await freeAttempts(2);
-    expect(await lease({ limit: 4 })).toHaveLength(4);
-    expect(await lease({ limit: 4 })).toHaveLength(2);
   });
 
   it('continues where the scan before it ended, and looks at 200 lines', async () => {
@@ -155,31 +128,7 @@ describe('a lease of the endpoints that a scan finds', () => {
   });
 });
 
-describe('a lease of endpoints', () => {
-  it('leases both lines of the named endpoints, the oldest of each first, and of no other', async () => {
-    const [named, unnamed] = [await freeAttempts(6), await freeAttempts(1)];
-    await db.query(`update queue set line = 'late' where delivery_id = any($1::uuid[])`, [named.ids.slice(3)]);
-    const allowances = [{ endpointId: named.endpointId, attempts: 2 }];
-    const leased = await leaseOfEndpoints(db, { token: TOKEN, allowances, limit: 10 });
-    expect(sorted(leased)).toEqual([...named.ids.slice(0, 2), ...named.ids.slice(3, 5)].sort());
-    expect(await rowOf(unnamed.ids[0]!)).toMatchObject({ leaseToken: null });
-  });
-});
-
 describe('a lease by name', () => {
-  it.each([
-    ['is free', null, true],
-    ['is leased', `now() + interval '20 seconds'`, false],
-    ['has an expired lease', `now() - interval '1 millisecond'`, true],
-    ['has a lease of a clock that was ahead', `now() + interval '61 seconds'`, true],
-  ])('of an attempt that %s', async (_, until, isLeased) => {
-    const { deliveryId } = await freeAttempt();
-    if (until) await setLease(until);
-    const token = newId();
-    expect(idsOf(await leaseById(db, token, [deliveryId]))).toEqual(isLeased ? [deliveryId] : []);
-    expect((await rowOf(deliveryId))!.leaseToken).toBe(isLeased ? token : TOKEN);
-  });
-
   it('waits for no attempt that another worker leases at the same moment, and knows one that has left the queue', async () => {
     const [locked, gone] = [await freeAttempt(), await freeAttempt()];
     await db.query('delete from queue where delivery_id = $1::uuid', [gone.deliveryId]);
@@ -187,51 +136,6 @@ describe('a lease by name', () => {
     await other.query('select from queue where delivery_id = $1::uuid for update', [locked.deliveryId]);
     expect(await leaseById(db, TOKEN, [locked.deliveryId, gone.deliveryId, newId()])).toEqual([]);
     await other.query('commit');
-  });
-});
-
-describe('a lease that ends', () => {
-  it('is given back with the time at which the attempt was due, so that it keeps its position', async () => {
-    const { ids } = await freeAttempts(2);
-    const [{ dueAt }] = [(await rowOf(ids[0]!))!];
-    const leased = await lease();
-    await giveBack(db, TOKEN, leased.slice(0, 1));
-    expect(await rowOf(ids[0]!)).toMatchObject({ dueAt, leaseToken: null, leaseUntil: null });
-    expect(idsOf(await lease())).toEqual([ids[0]]);
-  });
-
-  it('is given back only by the process that holds it', async () => {
-    const { deliveryId } = await freeAttempt();
-    await giveBack(db, newId(), await lease());
-    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN, leaseUntil: expect.any(Date) });
-  });
-
-  // A statement that Postgres held up for longer than the lease freed the next lease of the same process.
-  it('is given back only if it is the same lease', async () => {
-    const { deliveryId } = await freeAttempt();
-    const earlier = await lease();
-    await setLease(`now() - interval '1 millisecond'`);
-    await freeExpired(db);
-    const later = await lease();
-    await giveBack(db, TOKEN, earlier);
-    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: TOKEN, leaseUntil: expect.any(Date) });
-    await giveBack(db, TOKEN, later);
-    expect(await rowOf(deliveryId)).toMatchObject({ leaseToken: null, leaseUntil: null });
-  });
-
-  it.each([
-    ['has ended', `now() - interval '1 millisecond'`, true],
-    ['is of a clock that was ahead', `now() + interval '61 seconds'`, true],
-    ['runs', `now() + interval '30 seconds'`, false],
-  ])('is found where it %s, and the attempt keeps its due time', async (_, until, isFreed) => {
-    const { deliveryId, clientId, endpointId } = await freeAttempt();
-    const { dueAt } = (await rowOf(deliveryId))!;
-    await setLease(until);
-    expect(await lease()).toEqual([]);
-    expect(await freeExpired(db)).toEqual(isFreed ? [{ clientId, endpointId, maxConcurrency: null }] : []);
-    expect(await rowOf(deliveryId)).toMatchObject({ dueAt, leaseToken: isFreed ? null : TOKEN });
-    expect(idsOf(await lease())).toEqual(isFreed ? [deliveryId] : []);
-    expect(await freeExpired(db)).toEqual([]);
   });
 });
 
@@ -244,101 +148,6 @@ it('an attempt whose delivery retention removed leaves the queue when its lease 
   await setLease(`now() - interval '1 millisecond'`);
   expect(await freeExpired(db)).toEqual([]);
   expect(await rowOf(deliveryId)).toBeNull();
-});
-
-describe('an attempt that may not be made', () => {
-  it.each([
-    ['disabled', { enabled: false, disabledReason: 'owner' }, 'endpoint_disabled'],
-    ['gone', { enabled: false, disabledReason: 'gone' }, 'endpoint_gone'],
-    ['deleted', { deletedAt: new Date() }, 'endpoint_deleted'],
-  ])('was inserted while its endpoint was %s: its delivery is cancelled', async (_, data, reason) => {
-    const { deliveryId, eventId, endpointId } = await freeAttempt();
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data });
-    expect(await lease()).toMatchObject([{ deliveryId, isDue: false }]);
-    await dropStale(db, TOKEN, [deliveryId]);
-    expect(await rowOf(deliveryId)).toBeNull();
-    const ended = { reason, nextAttemptAt: null, asleep: false, finishedAt: expect.any(Date) };
-    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'cancelled', ...ended });
-    expect(await outboxOf(db, eventId)).toBe('delivered');
-  });
-
-  it('is the manual retry of a delivery that has ended, at an inactive endpoint: the delivery stays as it is', async () => {
-    const { deliveryId, endpointId } = await freeAttempt();
-    await db.query(`update deliveries set status = 'failed', reason = 'exhausted', next_attempt_at = null`, []);
-    await db.query(`update queue set trigger = 'manual'`, []);
-    const [leased] = await lease();
-    expect(leased).toMatchObject({ isDue: true });
-    await giveBack(db, TOKEN, [leased!]);
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    expect(await lease()).toMatchObject([{ isDue: false }]);
-    await dropStale(db, TOKEN, [deliveryId]);
-    expect(await rowOf(deliveryId)).toBeNull();
-    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'failed', reason: 'exhausted' });
-  });
-
-  it('is of a delivery that was cancelled while another process had leased it', async () => {
-    const { deliveryId } = await freeAttempt();
-    await db.query(`update deliveries set status = 'cancelled', reason = 'endpoint_disabled'`, []);
-    expect(await lease()).toMatchObject([{ isDue: false }]);
-    await dropStale(db, TOKEN, [deliveryId]);
-    expect(await rowOf(deliveryId)).toBeNull();
-    expect(await deliveryOf(deliveryId)).toMatchObject({ reason: 'endpoint_disabled' });
-  });
-
-  it('leaves the queue only where this process has leased it', async () => {
-    const { deliveryId, endpointId } = await freeAttempt();
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    await lease();
-    await dropStale(db, newId(), [deliveryId]);
-    expect(await rowOf(deliveryId)).not.toBeNull();
-  });
-
-  it('leaves the queue with its cancelled delivery if its lease has ended meanwhile', async () => {
-    const { deliveryId, endpointId } = await freeAttempt();
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    await giveBack(db, TOKEN, await lease());
-    await dropStale(db, TOKEN, [deliveryId]);
-    expect([await deliveryOf(deliveryId), await rowOf(deliveryId)]).toMatchObject([{ status: 'cancelled' }, null]);
-  });
-
-  it('stays queued if a recovery has started its delivery again meanwhile', async () => {
-    const { clientId, endpointId, deliveryId } = await freeAttempt();
-    await lease();
-    await db.query(`update deliveries set status = 'cancelled', next_attempt_at = null`, []);
-    const scope = { clientId, endpointId, since: 0, until: Date.now() + 60_000 };
-    let dropped: Promise<void> | undefined;
-    await db.transaction(async (tx) => {
-      expect(await resetForRecovery(tx, { ...scope, after: null, limit: 10, retryDelays: [0] })).toEqual([deliveryId]);
-      dropped = dropStale(db, TOKEN, [deliveryId]);
-      await db.untilBlocked();
-    });
-    await dropped;
-    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending', asleep: false });
-    expect(await rowOf(deliveryId)).not.toBeNull();
-  });
-
-  it('stays queued if its endpoint is enabled meanwhile', async () => {
-    const { endpointId, deliveryId } = await freeAttempt();
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false } });
-    await lease();
-    let dropped: Promise<void> | undefined;
-    await db.transaction(async (tx) => {
-      await tx.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: true } });
-      dropped = dropStale(db, TOKEN, [deliveryId]);
-      await db.untilBlocked();
-    });
-    await dropped;
-    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending' });
-    expect(await rowOf(deliveryId)).not.toBeNull();
-  });
-
-  it('is no attempt of an active endpoint', async () => {
-    const { deliveryId } = await freeAttempt();
-    await lease();
-    await dropStale(db, TOKEN, [deliveryId]);
-    expect(await rowOf(deliveryId)).not.toBeNull();
-    expect(await deliveryOf(deliveryId)).toMatchObject({ status: 'pending' });
-  });
 });
 
 describe('readTargets', () => {
@@ -388,69 +197,8 @@ async function sleeping(dueIn: number, { recovered = false } = {}) {
   return attempt;
 }
 
-describe('queueDue', () => {
-  it('queues a sleeping delivery that is due, in the late line at its planned time, and once', async () => {
-    const { deliveryId, endpointId, clientId } = await sleeping(-5_000);
-    const { nextAttemptAt } = await deliveryOf(deliveryId);
-    expect(await queueDue(db, [deliveryId], 0)).toEqual([deliveryId]);
-    const queued = { clientId, endpointId, line: 'late', trigger: 'schedule', dueAt: nextAttemptAt, leaseToken: null };
-    expect(await rowOf(deliveryId)).toMatchObject(queued);
-    expect(await deliveryOf(deliveryId)).toMatchObject({ asleep: false, nextAttemptAt, status: 'pending' });
-    expect(await queueDue(db, [deliveryId], 0)).toEqual([]);
-  });
-
-  it('queues a delivery once for two activities that wake it at the same moment', async () => {
-    const { deliveryId } = await sleeping(-1);
-    const woken = await Promise.all([1, 2, 3].map(() => queueDue(db, [deliveryId], 0)));
-    expect(woken.flat()).toEqual([deliveryId]);
-  });
-
-  it('counts an attempt of a recovered ladder as such', async () => {
-    const { deliveryId } = await sleeping(-1, { recovered: true });
-    await queueDue(db, [deliveryId], 0);
-    expect(await rowOf(deliveryId)).toMatchObject({ trigger: 'recover' });
-  });
-
-  it("queues one that is due slightly later, within the caller's allowance", async () => {
-    const [soon, later] = [await sleeping(2_000), await sleeping(60_000)];
-    const ids = [soon.deliveryId, later.deliveryId];
-    expect(await queueDue(db, ids, 0)).toEqual([]);
-    expect(await queueDue(db, ids, 10_000)).toEqual([soon.deliveryId]);
-  });
-
-  it.each(['succeeded', 'failed', 'cancelled', 'pending'])(
-    'leaves a %s delivery alone that does not sleep',
-    async (status) => {
-      const { deliveryId } = await sleeping(-1);
-      await db.query('update deliveries set asleep = false, status = $1::delivery_status', [status]);
-      expect(await queueDue(db, [deliveryId, newId()], 0)).toEqual([]);
-      expect(await rowOf(deliveryId)).toBeNull();
-    },
-  );
-});
-
 describe('queueOverdue', () => {
   const OVERDUE = 120_000;
-
-  it('queues deliveries overdue by more than the given time, the most overdue first, up to its limit', async () => {
-    const [late, later, latest] = [await sleeping(-60_000), await sleeping(-121_000), await sleeping(-200_000)];
-    expect(await queueOverdue(db, OVERDUE, 1)).toHaveLength(1);
-    expect(await rowOf(latest.deliveryId)).toMatchObject({ line: 'late', trigger: 'schedule', leaseToken: null });
-    expect(await rowOf(later.deliveryId)).toBeNull();
-    expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
-    expect(await queueOverdue(db, OVERDUE, 500)).toEqual([]);
-    expect(await deliveryOf(late.deliveryId)).toMatchObject({ asleep: true });
-  });
-
-  it.each([null, 'delivered', 'start', 'again'] as const)(
-    'wakes the workflow of an event in the state %s',
-    async (state) => {
-      const { eventId } = await sleeping(-130_000);
-      await setOutbox(db, eventId, state);
-      expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
-      expect(await outboxOf(db, eventId)).toBe('again');
-    },
-  );
 
   it('waits for no delivery that another transaction has locked', async () => {
     const [locked, free] = [await sleeping(-130_000), await sleeping(-130_000)];

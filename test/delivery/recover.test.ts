@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { leaseOfEndpoints } from '../../src/delivery/lease.js';
-import {
-  countAsleep,
-  countRecoverable,
-  LATE_WAITING,
-  resetForRecovery,
-  roomInLateLine,
-} from '../../src/delivery/recoveries.js';
+import { LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
-import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
@@ -19,7 +12,6 @@ import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
-import { outboxOf } from '../support/outbox.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
 let db: TestDatabase;
@@ -54,11 +46,6 @@ async function change({ clientId }: Scope): Promise<string> {
   await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
   return handover.events[0]!.deliveries[0]!.deliveryId;
 }
-/** Disables the endpoint, which cancels its pending deliveries, and enables it again. */
-async function cancelPending({ endpointId: id }: Scope): Promise<void> {
-  await db.transaction((tx) => disableEndpoint(tx, id, 'owner'));
-  await db.prisma.endpoint.update({ where: { id }, data: enabledAt(new Date()) });
-}
 const reset = async (scope: Scope, after: string | null = null, limit = 10) => {
   const room = await roomInLateLine(db, scope.endpointId, limit);
   return room === 0 ? undefined : resetForRecovery(db, { ...scope, after, limit: room, retryDelays: LADDER });
@@ -67,78 +54,6 @@ const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id 
 const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
 
 describe('recovering deliveries', () => {
-  it('counts and queues failed and cancelled deliveries only, and wakes the workflows of their events', async () => {
-    const { scope, ids, events } = await endpointWith('succeeded', 'failed', 'cancelled', 'pending');
-    expect(await countRecoverable(db, scope)).toBe(2);
-    expect(await reset(scope)).toEqual([ids[1], ids[2]]);
-    for (const id of [ids[1]!, ids[2]!]) {
-      const delivery = await read(id);
-      expect(delivery).toMatchObject({
-        ...{ status: 'pending', reason: null, finishedAt: null, attemptCount: 7 },
-        ...{ rung: 0, ladder: '0s,5m', recovered: true, asleep: false, nextAttemptAt: expect.any(Date) },
-      });
-      expect(await queueOf(id)).toMatchObject({ line: 'late', trigger: 'recover', leaseToken: null });
-      expect(await lease(db, id)).toMatchObject({ number: 8, trigger: 'recover' });
-    }
-    expect((await read(ids[0]!)).status).toBe('succeeded');
-    expect(await read(ids[3]!)).toMatchObject({ rung: 7, recovered: false });
-    const states = await Promise.all(events.toSorted().map((id) => outboxOf(db, id)));
-    expect(states).toEqual([null, 'again', 'again', null]);
-  });
-
-  it('queues a sleeping delivery from the start of its ladder if asked, and not what has a row of the queue', async () => {
-    const { scope, ids, events } = await endpointWith('pending', 'pending', 'failed');
-    await db.prisma.delivery.updateMany({
-      where: { id: { in: ids.slice(0, 2) } },
-      data: { asleep: true, nextAttemptAt: new Date(Date.now() + HOUR) },
-    });
-    await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: ids[1]! });
-    expect(await countAsleep(db, scope)).toBe(1);
-    const part = { ...scope, after: null, limit: 10, retryDelays: LADDER };
-    expect(await resetForRecovery(db, part, 'pending')).toEqual([ids[0]]);
-    expect(await read(ids[0]!)).toMatchObject({ rung: 0, ladder: '0s,5m', recovered: true, asleep: false });
-    expect(await outboxOf(db, events[0]!)).toBe('again');
-    const first = await lease(db, ids[0]!);
-    expect(await record(db, first, refusedBy(503))).toMatchObject({ number: 8, isDue: true });
-    expect(await read(ids[1]!)).toMatchObject({ rung: 7, asleep: false, recovered: false });
-  });
-
-  it('starts the current ladder from its start', async () => {
-    const { scope, ids } = await endpointWith('failed');
-    const id = ids[0]!;
-    await reset(scope);
-    const first = await lease(db, id);
-    expect(await record(db, first, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', isDue: true });
-    expect(await queueOf(id)).toMatchObject({ line: 'fresh', trigger: 'recover' });
-    expect(await record(db, { ...first, number: 9 }, refusedBy(503))).toMatchObject({
-      status: 'pending',
-      isDue: false,
-    });
-    expect(await read(id)).toMatchObject({ rung: 2, asleep: true });
-  });
-
-  it('a waiting manual retry stays, and uses no rung of the new ladder', async () => {
-    const { scope, ids } = await endpointWith('failed');
-    const id = ids[0]!;
-    await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
-    expect(await reset(scope)).toEqual([id]);
-    expect(await queueOf(id)).toMatchObject({ line: 'fresh', trigger: 'manual' });
-    expect(await makeOne(db, id, refusedBy(503))).toMatchObject({ number: 8, status: 'pending', isDue: true });
-    expect(await read(id)).toMatchObject({ rung: 0, asleep: false });
-  });
-
-  it('an attempt in flight at a cancelled delivery becomes the first of the new ladder', async () => {
-    const { scope } = await endpointWith();
-    const id = await change(scope);
-    const inFlight = await lease(db, id);
-    await cancelPending(scope);
-    expect(await read(id)).toMatchObject({ status: 'cancelled' });
-    expect(await reset(scope)).toEqual([id]);
-    expect(await queueOf(id)).toMatchObject({ leaseToken: inFlight.token });
-    expect(await record(db, inFlight, refusedBy(503))).toMatchObject({ number: 1, isDue: true });
-    expect(await read(id)).toMatchObject({ status: 'pending', rung: 1 });
-  });
-
   it.each([
     ['succeeds', outcome(), { status: 'succeeded', rung: 0, nextAttemptAt: null }],
     ['fails', refusedBy(503), { status: 'pending', rung: 0, asleep: false }],
@@ -163,12 +78,6 @@ describe('recovering deliveries', () => {
     const other = await endpointWith('failed');
     expect(await reset({ ...scope, clientId: other.scope.clientId })).toEqual([]);
     expect(await reset({ ...scope, endpointId: other.scope.endpointId })).toEqual([]);
-  });
-
-  it('resets nothing for a disabled endpoint', async () => {
-    const { scope } = await endpointWith('failed');
-    await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: { enabled: false } });
-    expect(await reset(scope)).toEqual([]);
   });
 
   it('resets each delivery once over several batches', async () => {

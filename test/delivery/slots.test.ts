@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { type Limits, Slots } from '../../src/delivery/slots.js';
 
 const limits: Limits = { perEndpoint: 2, perClient: 3, total: 8, waiting: 1_000 };
@@ -12,50 +11,6 @@ const takeAll = <Job>(slots: Slots<Job>) => {
 };
 
 describe('Slots', () => {
-  it('serves clients in turn, so that a flood of one client delays no other client', () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 10 }, UNSHARED);
-    for (let i = 0; i < 5; i++) slots.enqueue('loud', 'l1', 'fresh', `loud${i}`, 0);
-    slots.enqueue('quiet', 'q1', 'fresh', 'quiet0', 0);
-    expect(takeAll(slots).slice(0, 3)).toEqual(['loud0', 'quiet0', 'loud1']);
-  });
-
-  it("serves a client's endpoints in turn, so that a dead endpoint does not delay a healthy one", () => {
-    const slots = new Slots<string>(limits, UNSHARED);
-    for (let i = 0; i < 9; i++) slots.enqueue('c', 'dead', 'fresh', `dead${i}`, 0);
-    slots.enqueue('c', 'good', 'fresh', 'good0', 0);
-    expect(takeAll(slots)).toEqual(['dead0', 'good0', 'dead1']);
-  });
-
-  it('keeps the bounds per endpoint and per client, and serves the next job when a slot is released', () => {
-    const slots = new Slots<string>(limits, UNSHARED);
-    for (let i = 0; i < 3; i++) slots.enqueue('a', 'a1', 'fresh', `a1-${i}`, 0);
-    for (let i = 0; i < 3; i++) slots.enqueue('a', 'a2', 'fresh', `a2-${i}`, 0);
-    for (let i = 0; i < 3; i++) slots.enqueue('b', 'b1', 'fresh', `b1-${i}`, 0);
-    expect(takeAll(slots)).toEqual(['a1-0', 'b1-0', 'a2-0', 'b1-1', 'a1-1']);
-    expect(slots.active).toBe(5);
-    slots.release('b', 'b1');
-    expect(takeAll(slots)).toHaveLength(1);
-  });
-
-  it('has a slot for a client that arrives later while several clients have dead receivers', () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 10, perClient: 10, total: 20 }, UNSHARED);
-    for (const client of ['bad1', 'bad2', 'bad3', 'bad4']) {
-      for (let i = 0; i < 10; i++) slots.enqueue(client, `${client}-dead`, 'fresh', client, 0);
-    }
-    expect(takeAll(slots)).toHaveLength(16);
-    slots.enqueue('bad1', 'bad1-other', 'fresh', 'bad1', 0);
-    expect(takeAll(slots)).toEqual([]);
-    slots.enqueue('good', 'g', 'fresh', 'good', 0);
-    expect(takeAll(slots)).toEqual(['good']);
-  });
-
-  it("serves an endpoint's two lines in turns, so that its backlog does not delay fresh attempts", () => {
-    const slots = new Slots<string>({ ...limits, perEndpoint: 9, perClient: 9, total: 20 }, UNSHARED);
-    for (let i = 0; i < 4; i++) slots.enqueue('c', 'e', 'late', `late${i}`, 0);
-    for (let i = 0; i < 2; i++) slots.enqueue('c', 'e', 'fresh', `fresh${i}`, 0);
-    expect(takeAll(slots)).toEqual(['fresh0', 'late0', 'fresh1', 'late1', 'late2', 'late3']);
-  });
-
   it('expires jobs that have waited since before a given time, in both lines', () => {
     const slots = new Slots<string>({ ...limits, perEndpoint: 1, perClient: 9, total: 9 }, UNSHARED);
     for (const line of ['fresh', 'late'] as const) {
@@ -74,28 +29,6 @@ describe('Slots', () => {
     for (let i = 0; i < 2 * limits.perEndpoint; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0);
     slots.enqueue('c', 'f', 'fresh', 'one', 0);
     expect(slots.full()).toEqual(['e']);
-  });
-
-  it('starts nothing at an endpoint whose slots all belong to other workers', () => {
-    const slots = new Slots<string>(limits, { of: () => 0 });
-    slots.enqueue('c', 'e', 'fresh', 'waits', 0);
-    expect(slots.next()).toBeUndefined();
-  });
-
-  it('serves the jobs of an endpoint when its share of the slots has grown', () => {
-    let share = 0;
-    const slots = new Slots<string>(limits, { of: () => share });
-    slots.enqueue('c', 'e', 'fresh', 'waits', 0);
-    expect(slots.next()).toBeUndefined();
-    share = 1;
-    slots.refresh();
-    expect(slots.next()).toBe('waits');
-  });
-
-  it("keeps an endpoint's own limit", () => {
-    const slots = new Slots<string>({ ...limits, perClient: 9, total: 20 }, UNSHARED);
-    for (let i = 0; i < 6; i++) slots.enqueue('c', 'e', 'fresh', `${i}`, 0, 4);
-    expect(takeAll(slots)).toHaveLength(4);
   });
 
   describe('with a rate of an endpoint', () => {
@@ -240,54 +173,5 @@ describe('Slots', () => {
       slots.enqueue('c', 'e', 'late', '5', 0);
       expect(slots.isHalfEmpty('c', 'e')).toBe(false);
     });
-  });
-
-  it('neither loses nor repeats a job, in any order of enqueue, next, release and expire', () => {
-    const step = fc.oneof(
-      fc.record({
-        kind: fc.constant('push' as const),
-        client: fc.nat(3),
-        endpoint: fc.nat(2),
-        line: fc.constantFrom('fresh' as const, 'late' as const),
-      }),
-      fc.record({ kind: fc.constant('take' as const) }),
-      fc.record({ kind: fc.constant('done' as const) }),
-      fc.record({ kind: fc.constant('expire' as const) }),
-    );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const slots = new Slots<{ id: number; client: string; endpoint: string }>(limits, UNSHARED);
-        const seen: number[] = [];
-        const running: { client: string; endpoint: string }[] = [];
-        let pushed = 0;
-        steps.forEach((action, now) => {
-          if (action.kind === 'push') {
-            const job = { id: pushed++, client: `c${action.client}`, endpoint: `c${action.client}e${action.endpoint}` };
-            slots.enqueue(job.client, job.endpoint, action.line, job, now);
-          } else if (action.kind === 'take') {
-            const job = slots.next();
-            if (job) {
-              seen.push(job.id);
-              running.push(job);
-            }
-          } else if (action.kind === 'done') {
-            const job = running.shift();
-            if (job) slots.release(job.client, job.endpoint);
-          } else {
-            seen.push(...slots.expire(now - 20).map(({ id }) => id));
-          }
-          expect(slots.active).toBe(running.length);
-          expect(slots.active).toBeLessThanOrEqual(limits.total);
-        });
-        for (let guard = 0; guard < 1000 && (slots.waiting > 0 || running.length > 0); guard++) {
-          for (let job = slots.next(); job; job = slots.next()) {
-            seen.push(job.id);
-            running.push(job);
-          }
-          for (const job of running.splice(0)) slots.release(job.client, job.endpoint);
-        }
-        expect([...seen].sort((a, b) => a - b)).toEqual(Array.from({ length: pushed }, (_, i) => i));
-      }),
-    );
   });
 });

@@ -8,8 +8,7 @@ import { makeBacklog } from '../support/backlog.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers } from '../support/dispatcher.js';
-import { fakeSender } from '../support/factories.js';
-import { outboxOf, setOutbox } from '../support/outbox.js';
+import { setOutbox } from '../support/outbox.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 import { attemptedEvent } from '../support/workflow-starter.js';
@@ -50,43 +49,8 @@ async function overdue(by: number): Promise<CommittedEvent> {
   return event;
 }
 const queueOf = (event: CommittedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
-const statusOf = async (event: CommittedEvent) =>
-  (await db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) } })).status;
 
 describe('the watchdog', () => {
-  it('queues an overdue attempt without Temporal, two minutes late, and leaves punctual ones', async () => {
-    const [late, onTime, fresh] = [await overdue(2 * MINUTE + 1_000), await overdue(MINUTE), await commitEvent(db)];
-    await db.query('delete from queue where delivery_id = $1::uuid', [idOf(fresh)]);
-    const { dispatcher } = dispatchers.open(fakeSender());
-    open(() => dispatcher.poll());
-    await waitFor('the retry', async () => (await statusOf(late)) === 'succeeded');
-    expect([await statusOf(onTime), await queueOf(onTime)]).toEqual(['pending', null]);
-  });
-
-  it('queues it in the late line, by its planned time, with the trigger of its ladder', async () => {
-    const event = await overdue(10 * MINUTE);
-    await db.query('update deliveries set recovered = true where id = $1::uuid', [idOf(event)]);
-    const { nextAttemptAt } = await db.prisma.delivery.findUniqueOrThrow({ where: { id: idOf(event) } });
-    open();
-    const row = await waitFor('the attempt in the queue', () => queueOf(event));
-    expect(row).toMatchObject({ line: 'late', trigger: 'recover', dueAt: nextAttemptAt, leaseUntil: null });
-  });
-
-  it('requests the workflow that was lost or terminated', async () => {
-    const event = await overdue(10 * MINUTE);
-    open();
-    await waitFor('the attempt in the queue', () => queueOf(event));
-    expect(await outboxOf(db, event.eventId)).toBe('again');
-  });
-
-  it('leaves queued and ended deliveries', async () => {
-    const [queued, ended] = [await overdue(10 * MINUTE), await attemptedEvent(db, 'succeeded')];
-    expect(await queueOverdue(db, 2 * MINUTE, 500)).toHaveLength(1);
-    const before = await queueOf(queued);
-    expect(await queueOverdue(db, 2 * MINUTE, 500)).toEqual([]);
-    expect([await queueOf(queued), await queueOf(ended)]).toEqual([before, null]);
-  });
-
   it('continues in batches until nothing is overdue', async () => {
     const { clientId, deliveries } = await commitEvent(db);
     await makeBacklog(db, deliveries[0]!.endpointId, 1_250);

@@ -127,20 +127,6 @@ describe('the workflow starter', () => {
     expect(after.map((runId, i) => runId === before[i])).toEqual([true, false]);
   });
 
-  it('starts no workflow for an event that every endpoint received, with WORKFLOWS=retries-only', async () => {
-    const several = await commitEvent(its.db, { endpoints: 2 });
-    for (const { deliveryId } of several.deliveries) await makeOne(its.db, deliveryId);
-    const [delivered, pending] = [await attemptedEvent(its.db, 'succeeded'), await attemptedEvent(its.db, 'pending')];
-    const retried = await attemptedEvent(its.db, 'succeeded');
-    await setOutbox(retried, 'again');
-    its.starters.open({ workflows: 'retries-only' });
-    await Promise.all([several, delivered, pending, retried].map(its.starters.done));
-    for (const event of [several, delivered]) await expect(describeWorkflow(event)).rejects.toThrow(/not found/i);
-    for (const event of [pending, retried]) {
-      expect((await describeWorkflow(event)).status.name).toBe('RUNNING');
-    }
-  });
-
   it('starts events that waited for Temporal when it is back, the oldest of each client first', async () => {
     const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
     const own = [{ clientId, ...first }];
@@ -156,45 +142,6 @@ describe('the workflow starter', () => {
     const ownIds = own.map(({ eventId }) => eventId);
     expect(ids().filter((id) => ownIds.includes(id))).toEqual(ownIds);
     expect(new Set(ids()).size).toBe(4);
-  });
-
-  it("takes a client's changed events and those with remaining work before delivered ones", async () => {
-    const first = await attemptedEvent(its.db, 'succeeded');
-    const events = [first, await attemptedEvent(its.db, 'pending', first.clientId)];
-    events.push(await attemptedEvent(its.db, 'succeeded', first.clientId));
-    await setOutbox(events[2]!, 'again');
-    const { temporal, asked } = fakeTemporal();
-    its.starters.open({ temporal });
-    await Promise.all(events.map(its.starters.done));
-    expect(asked.map(({ workflowId, how }) => [workflowId, how])).toEqual([
-      [events[2]!.eventId, 'wake'],
-      [events[1]!.eventId, 'ALLOW_DUPLICATE'],
-      [events[0]!.eventId, 'REJECT_DUPLICATE'],
-    ]);
-  });
-
-  it('serves clients in turn, so that the backlog of one client does not delay another', async () => {
-    const loud = await attemptedEvent(its.db, 'pending');
-    const flood = [loud];
-    for (let i = 0; i < 120; i++) flood.push(await attemptedEvent(its.db, 'pending', loud.clientId));
-    const quiet = await attemptedEvent(its.db, 'pending');
-    const { temporal, ids } = fakeTemporal();
-    its.starters.open({ temporal });
-    await Promise.all([...flood, quiet].map(its.starters.done));
-    // It is in the first batch.
-    expect(ids().indexOf(quiet.eventId)).toBeLessThan(32);
-    expect(new Set(ids()).size).toBe(ids().length);
-  });
-
-  it('divides the events among workers that read at the same moment', async () => {
-    const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
-    const events: CommittedEvent[] = [{ clientId, ...first }];
-    for (let i = 0; i < 60; i++) events.push(await attemptedEvent(its.db, 'pending', clientId));
-    const workers = [fakeTemporal(), fakeTemporal(), fakeTemporal()];
-    for (const { temporal } of workers) its.starters.open({ temporal });
-    await Promise.all(events.map(its.starters.done));
-    const started = workers.flatMap(({ ids }) => ids());
-    expect([started.length, new Set(started).size]).toEqual([61, 61]);
   });
 
   it('regression: starts one workflow at a time while Temporal is overloaded, so that it can recover', async () => {

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { leaseById, leaseOfEndpoints } from '../../src/delivery/lease.js';
-import { dropStale } from '../../src/delivery/queue.js';
 import { recordAttempts } from '../../src/delivery/record.js';
 import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import {
@@ -12,21 +10,10 @@ import {
 } from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
 import { newId } from '../../src/platform/ids.js';
-import { record } from '../support/attempt.js';
-import { countDeliveries, makeBacklog, queueBacklog } from '../support/backlog.js';
-import { commitEvent } from '../support/committed-event.js';
+import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import {
-  BY_OPERATOR,
-  makeClient,
-  makeEndpoint,
-  masterKeys,
-  OPERATOR,
-  outcome,
-  refusedBy,
-} from '../support/factories.js';
+import { BY_OPERATOR, makeClient, makeEndpoint, masterKeys, OPERATOR, refusedBy } from '../support/factories.js';
 import { ENDED } from '../support/made-attempt.js';
-import { outboxOf } from '../support/outbox.js';
 
 let db: TestDatabase;
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
@@ -46,7 +33,6 @@ const disable = ({ id }: Endpoint, reason: 'owner' | 'gone' = 'owner') =>
 const setEnabled = ({ id, clientId, url }: Endpoint, enabled: boolean) =>
   updateEndpoint(db, rules, masterKeys, { by: BY_OPERATOR, id, clientId, url, description: null, enabled });
 const read = ({ id }: Endpoint) => db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
-const queueOf = ({ id }: Endpoint) => db.prisma.queuedAttempt.findMany({ where: { endpointId: id } });
 const OPTIONS = { token: newId(), workflows: 'every-event' } as const;
 const SECOND = { line: 'late', number: 2, trigger: 'schedule', leasedUntil: ENDED } as const;
 /** Makes the batches that a worker makes. */
@@ -99,69 +85,6 @@ describe('an endpoint with a backlog that is disabled', () => {
     expect(await countDeliveries(db, endpoint.id)).toEqual(between);
     await cancelRest(endpoint);
     expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_deleted: 2_500, endpoint_gone: 1_000 });
-  });
-
-  it('gets no attempt of a delivery that is still pending', async () => {
-    const endpoint = await endpointWith(1_002);
-    await queueBacklog(db, endpoint.id);
-    await disable(endpoint);
-    expect(await queueOf(endpoint)).toHaveLength(2);
-    const token = newId();
-    const allowances = [{ endpointId: endpoint.id, attempts: 10 }];
-    const leased = await leaseOfEndpoints(db, { token, allowances, limit: 10 });
-    expect(leased.map(({ isDue }) => isDue)).toEqual([false, false]);
-    const ids = leased.map(({ deliveryId }) => deliveryId);
-    await dropStale(db, token, ids);
-    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_002 });
-    expect(await queueOf(endpoint)).toEqual([]);
-  });
-
-  it('has its queued attempts removed with their deliveries, except leased ones', async () => {
-    const endpoint = await endpointWith(3);
-    await queueBacklog(db, endpoint.id);
-    const { deliveryId } = (await queueOf(endpoint))[0]!;
-    const token = newId();
-    const [leased] = await leaseById(db, token, [deliveryId]);
-    await disable(endpoint);
-    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 3 });
-    expect(await queueOf(endpoint)).toMatchObject([{ deliveryId, leaseToken: token }]);
-    // Its attempt was in flight: the record takes it out of the queue, and the delivery stays cancelled.
-    await record(db, { ...leased!, token }, outcome());
-    expect(await queueOf(endpoint)).toEqual([]);
-    expect(await db.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } })).toMatchObject({
-      ...{ status: 'cancelled', reason: 'endpoint_disabled', attemptCount: 2, asleep: false, nextAttemptAt: null },
-    });
-  });
-
-  it('has workflows started for the events of cancelled first attempts', async () => {
-    const { clientId, eventId } = await commitEvent(db);
-    await disable(await db.prisma.endpoint.findFirstOrThrow({ where: { clientId } }));
-    expect(await outboxOf(db, eventId)).toBe('delivered');
-  });
-
-  it('fails a delivery that gets a 410 while it is pending, and leaves a cancelled one cancelled', async () => {
-    const endpoint = await endpointWith(1_002);
-    const [first, ...others] = await db.prisma.delivery.findMany({
-      where: { endpointId: endpoint.id },
-      orderBy: { id: 'asc' },
-    });
-    await disable(endpoint, 'gone');
-    // One was cancelled with the endpoint, the other is still pending.
-    for (const { id, eventId } of [first!, others.at(-1)!]) {
-      const attempt = { ...SECOND, url: endpoint.url, deliveryId: id, eventId };
-      await recordAttempts(db, OPTIONS, [{ attempt, outcome: refusedBy(410) }]);
-    }
-    await cancelRest(endpoint);
-    const rows = await db.prisma.delivery.groupBy({
-      by: ['status', 'reason'],
-      where: { endpointId: endpoint.id },
-      _count: true,
-      orderBy: { status: 'asc' },
-    });
-    expect(rows).toEqual([
-      { status: 'failed', reason: 'endpoint_gone', _count: 1 },
-      { status: 'cancelled', reason: 'endpoint_gone', _count: 1_001 },
-    ]);
   });
 });
 

@@ -56,37 +56,8 @@ async function deliveriesOf(endpointId: string) {
 }
 
 const pending = [{ status: 'pending', reason: null, planned: true, finished: false }];
-const cancelled = (reason: string) => [{ status: 'cancelled', reason, planned: false, finished: true }];
 
 describe('a pending delivery', () => {
-  it('is cancelled when the client disables its endpoint; deliveries to other endpoints are not', async () => {
-    const { endpoint, other } = await withPending();
-    const update = { by, clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
-    await updateEndpoint(db, rules, masterKeys, { ...update, enabled: undefined });
-    expect(await deliveriesOf(endpoint.id)).toEqual(pending);
-    await updateEndpoint(db, rules, masterKeys, { ...update, enabled: false });
-    expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_disabled'));
-    expect(await deliveriesOf(other.id)).toEqual(pending);
-  });
-
-  it('is cancelled when the operator disables its endpoint, and stays cancelled when the endpoint is enabled again', async () => {
-    const { endpoint } = await withPending();
-    expect(await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false)).toMatchObject({
-      disabledReason: 'operator',
-    });
-    expect(await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, true)).toMatchObject({
-      enabled: true,
-      disabledReason: null,
-    });
-    expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_disabled'));
-  });
-
-  it('is cancelled when its endpoint is deleted', async () => {
-    const { endpoint } = await withPending();
-    await deleteEndpoint(db, by, endpoint.clientId, endpoint.id);
-    expect(await deliveriesOf(endpoint.id)).toEqual(cancelled('endpoint_deleted'));
-  });
-
   it('is not cancelled when the surrounding transaction fails', async () => {
     const { endpoint } = await withPending();
     const failing = db.transaction(async (tx) => {

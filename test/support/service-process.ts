@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { SandboxClient } from '../../src/local/demo-service.js';
-import { readState } from '../../src/local/stack-state.js';
 import type { Readiness } from '../../src/process/readiness.js';
 import { type Caller, caller } from './caller.js';
 import { waitFor } from './wait-for.js';
@@ -78,11 +77,4 @@ export async function startService(
       await exited;
     },
   };
-}
-
-/** Kills a process of the embedded stack, like the machine's OOM killer. */
-export function killPart(localDir: string, part: 'postgres' | 'temporal'): void {
-  const record = readState(localDir)?.[part];
-  if (!record) throw new Error(`stack.json names no ${part}`);
-  process.kill(record.pid, 'SIGKILL');
 }

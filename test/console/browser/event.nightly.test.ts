@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -14,13 +14,10 @@ describeInBrowser('one event, in a browser', () => {
   let receiverUrl: string;
   /** Status and body of the receiver's next responses. */
   let answer = { status: 503, body: 'down' };
-  /** The header of the latest request. */
-  let signature = '';
 
   beforeAll(async () => {
     console = await startConsoleService({ DELIVERY_RETRY_DELAYS: '0s,1h,2h' });
     receiver = createServer((request, response) => {
-      signature = String(request.headers['service-signature']);
       request
         .resume()
         .on('end', () => response.writeHead(answer.status, { 'content-type': 'text/html' }).end(answer.body));
@@ -48,43 +45,6 @@ describeInBrowser('one event, in a browser', () => {
   }
 
   const next = (page: Page) => page.locator('.next');
-
-  test('a receiver fails, is fixed, and the event is sent again; the page follows without a reload', async () => {
-    answer = { status: 503, body: 'down' };
-    const { credentials, eventId } = await setUp();
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await signIn(visitor, credentials);
-    await page.goto('/console/deliveries');
-    await page.getByRole('link', { name: 'PROCESSING' }).click();
-    await page.waitForURL(`**/console/events/${eventId}?delivery=*`);
-    // Two attempts are made at once; the page shows the second when it is recorded.
-    await next(page)
-      .getByText(/Waiting: attempt 3 is planned\. The receiver responded with 503\./)
-      .waitFor();
-    expect(await page.locator('.rung').count()).toBe(4);
-
-    const details = page.locator('details.attempt-details').first();
-    await details.locator('summary').first().click();
-    await details.getByRole('heading', { name: 'Response 503' }).waitFor();
-    // A click shows no UTC above the times; the keyboard's focus does.
-    const tips = () => page.evaluate("getComputedStyle(document.querySelector('.rung time'), '::after').content");
-    await page.mouse.move(0, 0);
-    expect(await tips()).toBe('none');
-    await page.keyboard.press('Shift+Tab');
-    await page.keyboard.press('Tab');
-    expect(await tips()).toMatch(/ UTC"$/);
-    expect(await accessibilityViolations(page)).toEqual([]);
-    answer = { status: 204, body: '' };
-    await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('Retry requested.').waitFor();
-    await next(page)
-      .getByText(/Delivered\./)
-      .waitFor();
-    expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(1);
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
 
   test('a change elsewhere appears while focus and what was opened stay, and is announced', async () => {
     answer = { status: 503, body: 'down' };
@@ -176,53 +136,6 @@ describeInBrowser('one event, in a browser', () => {
     expect(await page.locator('a[href*="evil.example"]').count()).toBe(0);
     expect(await overflows(page)).toBe(false);
     expect(await accessibilityViolations(page)).toEqual([]);
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
-
-  test('what was opened while the service did not respond is loaded by the next refresh', async () => {
-    answer = { status: 500, body: 'broken' };
-    const { credentials, eventId } = await setUp();
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await signIn(visitor, credentials);
-    await page.goto(`/console/events/${eventId}`);
-    let refused = 0;
-    const refuse = (route: Route) => (++refused === 1 ? route.abort() : route.continue());
-    await page.route('**/console/deliveries/*/attempts/1', refuse);
-    const details = page.locator('details.attempt-details').first();
-    await details.locator('summary').first().click();
-    await details.getByRole('heading', { name: 'Response 500' }).waitFor();
-    expect(refused).toBe(2);
-    await visitor.close();
-  });
-
-  test('a rejected signature is explained, and the delivery sent again from the page of the event', async () => {
-    answer = { status: 401, body: 'bad signature' };
-    const { credentials, eventId } = await setUp();
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await signIn(visitor, credentials);
-    await page.goto(`/console/events/${eventId}`);
-    await next(page)
-      .getByText(/Waiting: attempt 3/)
-      .waitFor();
-    await page.locator('details.attempt-details > summary').last().click();
-    await page.getByText('Why was my signature rejected?').click();
-    const v0 = /v0=([0-9a-f]{64})$/.exec(signature)?.[1] ?? '';
-    await page.getByLabel('Digest that your receiver computed').first().fill(v0.toUpperCase());
-    await page.getByRole('button', { name: 'Explain' }).first().click();
-    await page.getByText(/^upper_case_digest: .*lower case/).waitFor();
-    expect(await accessibilityViolations(page)).toEqual([]);
-    answer = { status: 204, body: '' };
-    await page.getByRole('link', { name: '← Event', exact: true }).click();
-    await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('Retry requested.').waitFor();
-    // On the first screen, where a page that scrolls to the delivery would hide it.
-    expect(await page.evaluate('scrollY')).toBe(0);
-    await next(page)
-      .getByText(/Delivered\./)
-      .waitFor();
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });

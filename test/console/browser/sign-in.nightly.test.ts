@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
+import { accessibilityViolations, describeInBrowser } from '../../support/browser.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
 
 describeInBrowser('signing in, in a browser', () => {
@@ -11,24 +11,6 @@ describeInBrowser('signing in, in a browser', () => {
 
   const link = async (call: Awaited<ReturnType<ConsoleService['client']>>['call'], role = 'viewer') =>
     (await call('POST', '/console-sessions', { role })).body.url as string;
-
-  test('credentials open the overview; sign-out closes it', async () => {
-    const { credentials } = await console.client({ name: 'Acme' });
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await page.goto('/console');
-    expect(new URL(page.url()).pathname).toBe('/console/sign-in');
-    expect(await accessibilityViolations(page)).toEqual([]);
-    await signIn(visitor, credentials);
-    expect(await page.title()).toBe('Overview · Acme · sandbox');
-    expect(await accessibilityViolations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByRole('heading', { name: 'Sign in to the sandbox' }).waitFor();
-    await page.goto('/console');
-    expect(new URL(page.url()).pathname).toBe('/console/sign-in');
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
 
   test('a link leaves no code in the address or the history, and opens a session by its button', async () => {
     const { call } = await console.client({ name: 'Acme' });
@@ -68,19 +50,6 @@ describeInBrowser('signing in, in a browser', () => {
     await visitor.close();
   });
 
-  test('a second link does not replace a live session', async () => {
-    const [first, second] = [await console.client({ name: 'First' }), await console.client({ name: 'Second' })];
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await signIn(visitor, first.credentials);
-    await page.goto(await link(second.call));
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
-    expect(page.url()).not.toContain('#');
-    await page.goto('/console');
-    expect(await page.title()).toContain('First');
-    await visitor.close();
-  });
-
   test('without script, the code of a link is pasted', async () => {
     const { call } = await console.client({ name: 'Acme' });
     const visitor = await console.visitor({ javaScriptEnabled: false });
@@ -91,20 +60,6 @@ describeInBrowser('signing in, in a browser', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL('**/console');
     expect(await page.title()).toBe('Overview · Acme · sandbox');
-    await visitor.close();
-  });
-
-  test('the pages fit a window of 360 px', async () => {
-    const { credentials, call } = await console.client({ name: 'A client with a long name '.repeat(8).trim() });
-    const visitor = await console.visitor({ viewport: { width: 360, height: 740 } });
-    const { page } = visitor;
-    await page.goto('/console/settings');
-    expect(await overflows(page)).toBe(false);
-    expect(await accessibilityViolations(page)).toEqual([]);
-    await page.goto(await link(call));
-    expect(await overflows(page)).toBe(false);
-    await signIn(visitor, credentials);
-    expect(await overflows(page)).toBe(false);
     await visitor.close();
   });
 });

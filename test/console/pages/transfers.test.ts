@@ -33,27 +33,6 @@ test('a transfer is created, its status changed, and listed by status and refere
   expect(await listed('reference=Invoice')).toBe(false);
 });
 
-test('the account of a simulated transfer is the chosen outcome', async () => {
-  const { browser } = await visitor();
-  const { text } = await browser.get('/console/transfers/new');
-  expect(text).toContain('value="SANDBOX-FAIL-INSUFFICIENT_FUNDS"');
-  expect(text).toMatch(/<option value="DE\d+" selected/);
-  const chosen = await browser.get('/console/transfers/new?outcome=SANDBOX-COMPLETE');
-  expect(chosen.text).toMatch(/<option value="SANDBOX-COMPLETE" selected/);
-  const made = await browser.post('/console/transfers/new', { ...NEW, outcome: 'SANDBOX-COMPLETE' });
-  expect((await browser.get(made.headers.get('location') ?? '')).text).toContain('SANDBOX-COMPLETE');
-});
-
-test('a rejected form says what is wrong at its field and keeps what was typed', async () => {
-  const { browser } = await visitor();
-  const { status, text } = await browser.post('/console/transfers/new', { ...NEW, value: 'a lot', currency: 'XXY' });
-  expect(status).toBe(422);
-  expect(text).toMatch(/id="field-value"[^>]*aria-invalid/);
-  expect(text).toContain('must be an active ISO 4217 code');
-  expect(text).toContain('value="a lot"');
-  expect(text).toContain('value="Invoice 7"');
-});
-
 test('a change that the table of statuses forbids is rejected, and the transfer is shown as it is', async () => {
   const { clientId, browser } = await visitor();
   const { id } = await makeTransfer(auth.database, clientId, 'SENT');
@@ -71,11 +50,4 @@ test('the page of a transfer shows the texts of its changes as texts', async () 
   const { text } = await browser.get(`/console/transfers/${id}`);
   expect(text).toContain('No &lt;b>');
   expect(text).toContain('<code>compliance</code>');
-});
-
-test("another client's transfer is not found", async () => {
-  const { browser } = await visitor();
-  const { id } = await makeTransfer(auth.database, (await visitor()).clientId);
-  expect((await browser.get(`/console/transfers/${id}`)).status).toBe(404);
-  expect((await browser.post(`/console/transfers/${id}/status`, { status: 'PROCESSING' })).status).toBe(404);
 });

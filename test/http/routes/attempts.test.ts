@@ -84,8 +84,3 @@ it('the attempts of a short delivery are one page', async () => {
   expect(body).toMatchObject({ data: [{ number: 2 }, { number: 1 }], has_more: false, next_cursor: null });
   expect(headers.get('link')).toBeNull();
 });
-
-it("responds with 404 to another client's attempts", async () => {
-  const other = await api.client();
-  expect((await other.call('GET', `/deliveries/${history.deliveryId}/attempts`)).status).toBe(404);
-});

@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { idCursor } from '../../../src/http/paging.js';
 import { newId } from '../../../src/platform/ids.js';
 import { changeStatus } from '../../../src/transfers/change-status.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { makeOne } from '../../support/attempt.js';
-import { OPERATOR, refusedBy } from '../../support/factories.js';
 import { deliverTo, type History, moveMany } from '../../support/history.js';
-import { endpointRequest, transferRequest } from '../../support/transfers.js';
+import { transferRequest } from '../../support/transfers.js';
 
 let api: TestApi;
 let client: TestClient;
@@ -193,20 +190,6 @@ describe('deliveries', () => {
     expect((await client.call('POST', `/deliveries/${history.deliveryId}/retry`)).body).toEqual(listed);
   });
 
-  it('say in a list which transfer they belong to, each by its own event', async () => {
-    const [transferId] = await moveMany(client, 1);
-    const { body } = await client.call('GET', `/webhook-endpoints/${history.webhookId}/deliveries`);
-    const events = (await client.call('GET', '/events')).body.data;
-    const about = new Map(
-      events.map(({ id, type, data }: { id: string; type: string; data: { id: string; status: string } }) => [
-        id,
-        { event_type: type, transfer_id: data.id, transfer_status: data.status },
-      ]),
-    );
-    expect(body.data[0]).toMatchObject({ transfer_id: transferId, transfer_status: 'PROCESSING' });
-    for (const delivery of body.data) expect(delivery).toMatchObject(about.get(delivery.event_id) as object);
-  });
-
   it('are listed by event and by endpoint, and filtered by status', async () => {
     const list = async (path: string) =>
       (await client.call('GET', path)).body.data.map((delivery: { id: string }) => delivery.id);
@@ -232,29 +215,6 @@ describe('deliveries', () => {
       422,
       [{ parameter: 'status', code: 'invalid_value' }],
     ]);
-  });
-
-  it('of a client are listed and filtered together, and no other client sees them', async () => {
-    const own = await api.client();
-    const { webhookId, eventId, deliveryId, transferId } = await deliverTo(api, own);
-    const list = async (query: string, whose = own) =>
-      (await whose.call('GET', `/deliveries${query}`)).body.data.map(({ id }: { id: string }) => id);
-    const all = await list('');
-    expect(all).toEqual([expect.any(String), deliveryId]);
-    const [first] = (await own.call('GET', '/deliveries?status=succeeded')).body.data;
-    expect(first).toEqual((await own.call('GET', `/events/${eventId}/deliveries`)).body.data[0]);
-    const { body: page } = await own.call('GET', '/deliveries?limit=1');
-    expect(await list(`?cursor=${page.next_cursor}`)).toEqual([deliveryId]);
-    expect(await list(`?transfer_id=${transferId.toUpperCase()}&webhookId=${webhookId}`)).toEqual(all);
-    expect(await list(`?event_id=${eventId}`)).toEqual([deliveryId]);
-    expect(await list(`?event_id=${eventId}&status=pending`)).toEqual([]);
-    expect(await list(`?event_id=${eventId}&transfer_id=${newId()}`)).toEqual([]);
-    expect(await list(`?created_before=2026-01-01T00:00:00Z`)).toEqual([]);
-    for (const query of ['', `?event_id=${eventId}`, `?transfer_id=${transferId}`, `?webhookId=${webhookId}`]) {
-      expect(await list(query, await api.client())).toEqual([]);
-    }
-    const { status, body } = await own.call('GET', '/deliveries?webhookId=x&status=done');
-    expect([status, body.errors]).toMatchObject([422, [{ parameter: 'status' }, { parameter: 'webhookId' }]]);
   });
 
   it('remain after their endpoint is deleted', async () => {
@@ -304,27 +264,6 @@ describe('POST /deliveries/{id}/retry', () => {
     expect(queued()).toBe(before + 1);
   });
 
-  it('of a sleeping delivery leaves next_attempt_at and planned_attempts', async () => {
-    const own = await api.client();
-    const { deliveryId: id } = await deliverTo(api, own);
-    const plan = { rung: 2, ladder: '0s,5m,30m,2h', nextAttemptAt: new Date(Date.now() + 300_000) };
-    const data = { ...plan, status: 'pending', asleep: true, finishedAt: null } as const;
-    await api.database.prisma.delivery.update({ where: { id }, data });
-    const read = async () => {
-      const { body } = await own.call('GET', `/deliveries/${id}`);
-      return [body.next_attempt_at, body.planned_attempts.map(({ at }: { at: string }) => at)];
-    };
-    const before = await read();
-    expect(before[1]).toHaveLength(3);
-    expect((await own.call('POST', `/deliveries/${id}/retry`)).body).toMatchObject({ next_attempt_at: before[0] });
-    expect(await read()).toEqual(before);
-    await makeOne(api.database, id, refusedBy(503));
-    expect(await read()).toEqual(before);
-    const { body } = await own.call('GET', `/deliveries/${id}`);
-    expect(body).toMatchObject({ status: 'pending', attempt_count: 3 });
-    expect(body.planned_attempts.map(({ number }: { number: number }) => number)).toEqual([4, 5, 6]);
-  });
-
   it('responds with endpoint_not_active, and does not keep that response', async () => {
     const setEnabled = (enabled: boolean) =>
       api.database.prisma.endpoint.update({ where: { id: history.webhookId }, data: { enabled } });
@@ -340,63 +279,5 @@ describe('POST /deliveries/{id}/retry', () => {
     const { status, body } = await client.call('POST', path(), { json: { now: true } });
     expect([status, body.errors]).toMatchObject([422, [{ pointer: '/now', code: 'unknown_field' }]]);
     expect(await api.database.prisma.queuedAttempt.count({ where: { deliveryId: history.deliveryId } })).toBe(0);
-  });
-});
-
-describe('POST /webhook-endpoints/{webhookId}/recover', () => {
-  const recover = (json: unknown, id = history.webhookId) =>
-    client.call('POST', `/webhook-endpoints/${id}/recover`, { json });
-
-  const started = () => api.database.prisma.workflowStart.findMany({ where: { endpointId: history.webhookId } });
-  beforeEach(async () => {
-    await api.database.prisma.workflowStart.deleteMany();
-    await api.database.prisma.delivery.updateMany({ data: { status: 'failed' } });
-  });
-
-  it('returns the number of deliveries that start again, and needs no Temporal', async () => {
-    const until = new Date(Date.now() + 3_600_000);
-    const { status, body } = await recover({ since: '2026-11-21T01:00:00+01:00', until: until.toISOString() });
-    const count = await api.database.prisma.delivery.count({ where: { endpointId: history.webhookId } });
-    expect([status, body]).toEqual([202, { id: expect.any(String), count, missing: 0, pending: 0 }]);
-    const input = { since: Date.parse('2026-11-21T00:00:00Z'), until: until.getTime(), count, missing: 0, pending: 0 };
-    expect(await started()).toMatchObject([{ type: 'recoverEndpoint', input, startedAt: null }]);
-  });
-
-  it('recovers up to now if until is omitted', async () => {
-    const before = Date.now();
-    await recover({ since: '2026-01-01T00:00:00Z' });
-    const [{ input }] = (await started()) as unknown as [{ input: { until: number } }];
-    expect(input.until).toBeGreaterThanOrEqual(before);
-  });
-
-  it.each([
-    ['no since', {}, '/since', 'required'],
-    ['since with no zone', { since: '2026-01-01T00:00:00' }, '/since', 'invalid_time'],
-    ['since as a number', { since: 0 }, '/since', 'invalid_type'],
-    ['since null', { since: null }, '/since', 'required'],
-    ['an invalid until', { since: '2026-01-01T00:00:00Z', until: 'now' }, '/until', 'invalid_time'],
-    ['a since in the year 0', { since: '0000-01-01T00:00:00Z', include_missing: true }, '/since', 'invalid_time'],
-    [
-      'an until in the year 10000',
-      { since: '9999-12-31T00:00:00Z', until: '9999-12-31T23:59:59-01:00', include_missing: true },
-      '/until',
-      'invalid_time',
-    ],
-    ['an empty range', { since: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00Z' }, '/until', 'invalid_range'],
-    ['an unknown field', { since: '2026-01-01T00:00:00Z', status: 'failed' }, '/status', 'unknown_field'],
-  ])('refuses %s', async (_, json, pointer, code) => {
-    const { status, body } = await recover(json);
-    expect([status, body.errors]).toEqual([422, [{ pointer, code, detail: expect.any(String) }]]);
-    expect(await started()).toEqual([]);
-  });
-
-  it('is rejected for an endpoint that is not active, and while a recovery runs', async () => {
-    const { body: endpoint } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
-    await setEndpointEnabledByOperator(api.database, OPERATOR, endpoint.webhookId, false);
-    const disabled = await recover({ since: '2026-01-01T00:00:00Z' }, endpoint.webhookId);
-    expect([disabled.status, disabled.body.code]).toEqual([409, 'endpoint_not_active']);
-    expect((await recover({ since: '2026-01-01T00:00:00Z' })).status).toBe(202);
-    const running = await recover({ since: '2026-01-01T00:00:00Z' });
-    expect([running.status, running.body.code]).toEqual([409, 'recover_in_progress']);
   });
 });

@@ -3,14 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { CLIENT_SCOPES } from '../../../src/auth/caller.js';
 import { startApi } from '../../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
-import {
-  accessibilityViolations,
-  describeInBrowser,
-  openVisitor,
-  overflows,
-  startBrowser,
-  type Visitor,
-} from '../../support/browser.js';
+import { describeInBrowser, openVisitor, startBrowser, type Visitor } from '../../support/browser.js';
 import { waitFor } from '../../support/wait-for.js';
 
 let auth: AuthApi;
@@ -127,31 +120,6 @@ describeInBrowser('/docs in a browser', () => {
     }
     const refused = () => complaints.filter((complaint) => complaint.startsWith('policy: connect-src')).length;
     await waitFor('four reports', () => refused() === 4);
-  });
-
-  it('shows what the type of a problem points to', async () => {
-    const { body } = await auth.api.call('GET', '/no-such-path');
-    const { pathname, hash } = new URL(body.type);
-    const { page, complaints } = await visit(`${pathname}${hash}`);
-    expect(await page.locator('tr:target code').first().textContent()).toBe('not_found');
-    expect(complaints).toEqual([]);
-  });
-
-  it('shows the guide where the explorer does not load', async () => {
-    const { page } = await visit('/docs/guide');
-    await page.route('**/docs/swagger-ui.js', (route) => route.abort());
-    await page.goto('/docs');
-    await page.waitForURL('**/docs/guide');
-  });
-
-  it('leads to the guide, which fits a narrow screen', async () => {
-    const { page, complaints } = await visit('/docs', { viewport: { width: 360, height: 800 } });
-    const { href } = new URL('/docs/guide', auth.baseUrl);
-    expect(await page.locator('a', { hasText: 'Guide for integrators' }).first().getAttribute('href')).toBe(href);
-    await page.goto('/docs/guide');
-    expect(await overflows(page)).toBe(false);
-    expect(await accessibilityViolations(page)).toEqual([]);
-    expect(complaints).toEqual([]);
   });
 
   it('sends nothing in production', async () => {

@@ -244,18 +244,6 @@ describe('a check', () => {
     const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
     expect(counts).toEqual({ passed: 1, failed: 2 });
   });
-
-  it('is no delivery and in no list of events', async () => {
-    const webhookId = await register();
-    const { id } = (await check(webhookId)).body;
-    await ended(webhookId, id);
-    expect(await listed()).toHaveLength(1);
-    for (const path of ['/events', ...(await listed())]) expect((await client.call('GET', path)).body.data).toEqual([]);
-  });
-  const listed = async () => {
-    const { data } = (await client.call('GET', '/webhook-endpoints')).body;
-    return data.map(({ webhookId }: { webhookId: string }) => `/webhook-endpoints/${webhookId}/deliveries`);
-  };
 });
 
 describe('the check of an endpoint', () => {
@@ -323,19 +311,6 @@ describe('the check of an endpoint', () => {
     expect([...said(refused), wait > 0 && wait <= 60]).toEqual([429, 'check_limit_reached', true]);
     await ageUses(api.database, 'checks', client.id, '1 minute');
     expect((await admitted(loop)).status).toBe(202);
-  });
-
-  it('is rejected if the endpoint is disabled, deleted, unknown or of another client', async () => {
-    const webhookId = await register();
-    const path = `/webhook-endpoints/${webhookId}`;
-    const stranger = await api.client();
-    expect(said(await check(webhookId, {}, stranger))).toEqual([404, 'not_found']);
-    expect(said(await check(newId()))).toEqual([404, 'not_found']);
-    await client.call('PUT', path, { json: { url: receivers.at(-1)?.url, enabled: false } });
-    expect(said(await check(webhookId))).toEqual([409, 'endpoint_not_active']);
-    await client.call('DELETE', path);
-    expect(said(await check(webhookId))).toEqual([404, 'not_found']);
-    expect(await rows(webhookId)).toBe(0);
   });
 
   it('is rejected with 503 while Temporal is unavailable, and nothing is left behind', async () => {
@@ -406,19 +381,6 @@ describe('the check of an endpoint', () => {
     expect(await rows(webhookId)).toBe(1);
     const other = await check(await register(), headers);
     expect(said(other)).toEqual([422, 'idempotency_key_reused']);
-  });
-});
-
-describe('the report of a check', () => {
-  it('is found with its own endpoint and client only, while it runs too, and for a day', async () => {
-    const webhookId = await register();
-    const { id } = (await check(webhookId)).body;
-    expect((await report(webhookId, id)).body).toMatchObject({ status: 'running', finished_at: null, cases: [] });
-    expect((await report(await register(), id)).status).toBe(404);
-    expect((await report(webhookId, newId())).status).toBe(404);
-    expect((await report(webhookId, id, await api.client())).status).toBe(404);
-    await age(webhookId, '24 hours');
-    expect((await report(webhookId, id)).status).toBe(404);
   });
 });
 

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../../activities/recover-endpoint.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
 import { workflowOutbox } from '../../../src/delivery/workflow-outbox.js';
-import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
@@ -158,17 +157,6 @@ it('with include_missing start nothing if no event is missing, and take a window
   expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_missing' }]]);
 });
 
-it('start nothing for a range that begins in the future, and respond that there is nothing to recover', async () => {
-  const client = await api.client();
-  const { webhookId } = await failing(client);
-  for (const include_missing of [false, true]) {
-    const json = { since: new Date(Date.now() + 3_600_000).toISOString(), include_missing };
-    const { status, body } = await client.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json });
-    expect([status, body]).toEqual([202, { id: null, count: 0, missing: 0, pending: 0 }]);
-  }
-  expect(await startOf(webhookId)).toBeNull();
-});
-
 it('start nothing if there is nothing to recover, and the next call is not rejected', async () => {
   const client = await api.client();
   const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
@@ -218,24 +206,6 @@ it('are limited to ten an hour for an endpoint', async () => {
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500);
   await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
   expect(said(await recover(client, webhookId))).toEqual([409, 'endpoint_not_active']);
-});
-
-it('start once for a key, with one response, even when the requests race over two processes', async () => {
-  const client = await api.client();
-  const { webhookId } = await failing(client);
-  const headers = { 'Idempotency-Key': newId(), Authorization: `Bearer ${client.token}` };
-  const send = (to: TestApi) =>
-    to.call('POST', `/webhook-endpoints/${webhookId}/recover`, { json: { since }, headers });
-  const race = await Promise.all([api, second, api, second].map(send));
-  for (const { status, body } of race.filter((reply) => reply.status !== 202)) {
-    expect([status, body.code]).toEqual([409, 'idempotency_key_in_use']);
-  }
-  expect(said(await send(second))).toEqual([202, 1]);
-  await carryOut(webhookId);
-  const replayed = await send(api);
-  expect([...said(replayed), replayed.headers.get('idempotency-replayed')]).toEqual([202, 1, 'true']);
-  const audited = { action: 'endpoints.recover', target: webhookId };
-  expect(await api.database.prisma.auditEntry.count({ where: audited })).toBe(1);
 });
 
 it('run until they have ended: a terminated workflow starts again, and blocks another recovery until then', async () => {
@@ -347,23 +317,5 @@ describe('recoveries as a resource', () => {
     expect((await client.call('GET', `${pathOf(webhookId)}/${body.id}`)).body).toMatchObject({
       ...{ status: 'cancelled', started: 0 },
     });
-  });
-
-  it('are not found for another client, at another endpoint, and for an id of none', async () => {
-    const client = await api.client();
-    const other = await api.client();
-    const { webhookId } = await failing(client);
-    const { webhookId: second } = await failing(client);
-    const { body } = await recover(client, webhookId);
-    for (const [who, at, id] of [
-      [other, webhookId, body.id],
-      [client, second, body.id],
-      [client, webhookId, newId()],
-    ] as const) {
-      expect((await who.call('GET', `${pathOf(at)}/${id}`)).status).toBe(404);
-      expect((await who.call('POST', `${pathOf(at)}/${id}/cancel`)).status).toBe(404);
-    }
-    expect((await other.call('GET', pathOf(webhookId))).status).toBe(404);
-    expect((await client.call('GET', `${pathOf(webhookId)}?status=running`)).status).toBe(422);
   });
 });

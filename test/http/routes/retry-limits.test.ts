@@ -68,18 +68,6 @@ describe('manual retries of one delivery', () => {
     expect((await client.call('POST', path)).status).toBe(429);
   });
 
-  it('that arrive at both processes at the same moment request one attempt, and count once', async () => {
-    const client = await api.client();
-    const { deliveryId } = await deliverTo(api, client);
-    const path = `/deliveries/${deliveryId}/retry`;
-    const replies = await Promise.all(
-      Array.from({ length: 24 }, (_, i) => (i % 2 ? client.call('POST', path) : atSecond(client, path))),
-    );
-    expect(replies.map(({ status }) => status)).toEqual(Array(24).fill(202));
-    expect(await counted(deliveryId)).toBe(1);
-    expect([...api.queued, ...second.queued].filter((id) => id === deliveryId)).toHaveLength(1);
-  });
-
   it('exhaust the limit exactly when they race over both processes', async () => {
     const client = await api.client();
     const { deliveryId } = await deliverTo(api, client);
@@ -118,27 +106,5 @@ describe('manual retries of one delivery', () => {
     );
     expect((await client.call('POST', path)).status).toBe(202);
     expect(await counted(deliveryId)).toBe(2);
-  });
-
-  it('are rejected for the endpoint and the delivery first, and a rejected key is free again', async () => {
-    const client = await api.client();
-    const { deliveryId, webhookId } = await deliverTo(api, client);
-    const path = `/deliveries/${deliveryId}/retry`;
-    const retry = async (headers = {}) => {
-      const reply = await client.call('POST', path, { headers });
-      await attempted(deliveryId);
-      return reply;
-    };
-    for (let i = 0; i < 10; i++) await retry();
-    const headers = { 'Idempotency-Key': newId() };
-    expect((await client.call('POST', path, { headers })).body.code).toBe('retry_limit_reached');
-    await ageUses(api.database, 'retries', deliveryId, '1 hour');
-    expect((await admitted(() => retry(headers))).status).toBe(202);
-    for (let i = 0; i < 9; i++) await retry();
-    expect((await retry()).status).toBe(429);
-    await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
-    expect((await client.call('POST', path)).body.code).toBe('endpoint_not_active');
-    const stranger = await api.client();
-    expect((await stranger.call('POST', path)).status).toBe(404);
   });
 });

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
-import { newId } from '../../../src/platform/ids.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent } from '../../support/events.js';
 import { OPERATOR } from '../../support/factories.js';
@@ -141,19 +140,6 @@ describe('the statement of an endpoint', () => {
     expect(since).toBeLessThanOrEqual(Date.now() - DAY);
   });
 
-  it('is complete if all events succeeded, and if there are none', async () => {
-    const client = await api.client();
-    const webhookId = await register(client);
-    const at = Date.now() - DAY;
-    const window = { since: iso(at), until: iso(at + 1) };
-    expect((await statement(client, webhookId, window)).body).toMatchObject({ events: 0, complete: true });
-    const delivered = { clientId: client.id, endpointId: webhookId, at };
-    await makeDelivered(api.database, { ...delivered, status: 'succeeded' });
-    expect((await statement(client, webhookId, window)).body).toMatchObject({ events: 1, complete: true });
-    await makeDelivered(api.database, { ...delivered, status: 'pending' });
-    expect((await statement(client, webhookId, window)).body).toMatchObject({ events: 2, complete: false });
-  });
-
   it('is final if `until` is more than 60 s ago', async () => {
     const client = await api.client();
     const webhookId = await register(client);
@@ -254,14 +240,6 @@ describe('a statement is rejected', () => {
     expect(await refusal(future)).toEqual([422, 'invalid_request', [['until', 'invalid_time']]]);
     const since = iso(Date.now());
     expect(await refusal({ since, until: since })).toEqual([422, 'invalid_request', [['until', 'invalid_range']]]);
-  });
-
-  it('for an endpoint that does not exist or is deleted', async () => {
-    const client = await api.client();
-    const webhookId = await register(client);
-    const window = { since: iso(Date.now() - MINUTE) };
-    await client.call('DELETE', `/webhook-endpoints/${webhookId}`);
-    for (const id of [webhookId, newId()]) expect((await statement(client, id, window)).status).toBe(404);
   });
 
   it('beyond 20 a minute for a client, with Retry-After; another client is not affected', async () => {

@@ -161,14 +161,6 @@ describe('failed authentications', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 400]));
     expect((await token(wrong(), here)).status).toBe(401);
   });
-
-  it('count a whole /64 of IPv6 as one address', async () => {
-    const host = (n: number) => from(`2001:db8:beef:1::${n.toString(16)}`);
-    await failed('2001:db8:beef:1::', 98);
-    for (const n of [1, 2]) expect((await token(wrong(), host(n))).status).toBe(401);
-    expect((await token(client, host(5_000))).status).toBe(429);
-    expect((await token(client, from('2001:db8:beef:2::1'))).status).toBe(200);
-  });
 });
 
 describe('a client that requests too many tokens', () => {
@@ -191,13 +183,6 @@ describe('a client that requests too many tokens', () => {
     const invalid = await Promise.all(Array.from({ length: 30 }, () => token({ ...client, audience: 'x' })));
     expect(new Set(invalid.map(({ status }) => status))).toEqual(new Set([400]));
     expect((await token(client)).status).toBe(200);
-  });
-
-  it('gets 401 for a wrong secret: the limit counts only requests with the right secret', async () => {
-    const eager = await auth.client();
-    const wrong = await Promise.all(Array.from({ length: 30 }, () => token({ ...eager, client_secret: 'wrong' })));
-    expect(new Set(wrong.map(({ status }) => status))).toEqual(new Set([401]));
-    expect((await token(eager)).status).toBe(200);
   });
 });
 
@@ -224,17 +209,6 @@ describe('the log names the client that requests a token', () => {
     expect(await lineOf(token(inside))).toMatchObject({
       ...{ status: 403, client_id: inside.client_id, secret_id: secrets[0]?.id },
     });
-  });
-
-  it('with the claimed client_id when the secret is wrong, if it is a UUID, and never with a secret', async () => {
-    const wrong = await lineOf(token({ ...client, client_secret: 'a-wrong-secret' }));
-    expect(wrong).toMatchObject({ status: 401, client_id: client.client_id });
-    expect(wrong?.secret_id).toBeUndefined();
-    const odd = await lineOf(token({ client_id: `${client.client_id}\n${'x'.repeat(4_000)}`, client_secret: 'x' }));
-    expect(odd).toMatchObject({ status: 401 });
-    expect(odd?.client_id).toBeUndefined();
-    const text = JSON.stringify(lines);
-    for (const hidden of ['a-wrong-secret', client.client_secret]) expect(text).not.toContain(hidden);
   });
 });
 
