@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
@@ -173,110 +173,6 @@ it('runs one statement for an unknown client as for a wrong secret', async () =>
   expect(new Set(asked.flat()).size).toBe(1);
 });
 
-describe('the cache', () => {
-  it('shares one look-up among concurrent requests, and refreshes it in the background after 2 s', async () => {
-    const { accessToken } = await tokenHolder();
-    const watch = watched(database);
-    const one = testAuthority(watch.database, { clock });
-    await one.prepare();
-    watch.statements.length = 0;
-    await Promise.all(Array.from({ length: 30 }, () => one.authenticate(accessToken, ADDRESS)));
-    clock.pass(1_999);
-    await one.authenticate(accessToken, ADDRESS);
-    const [lookUp, ...others] = watch.statements.splice(0);
-    expect(others).toEqual([]);
-    clock.pass(2);
-    await Promise.all(Array.from({ length: 30 }, () => one.authenticate(accessToken, ADDRESS)));
-    expect(watch.statements.filter((text) => text === lookUp)).toHaveLength(1);
-  });
-
-  it('uses the cached record and keys during a slow read, so a busy machine rejects no valid token', async () => {
-    const { accessToken, clientId } = await tokenHolder();
-    const watch = watched(database);
-    let slow: Promise<unknown> = Promise.resolve();
-    const hot: typeof database.hot = (text, values) => slow.then(() => watch.database.hot(text, values));
-    const one = testAuthority({ ...watch.database, hot }, { clock });
-    await one.authenticate(accessToken, ADDRESS);
-    let finish = () => {};
-    slow = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    for (const pass of [2_000, 900]) {
-      clock.pass(pass);
-      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
-    }
-    await revokeClient(database, OPERATOR, clientId);
-    finish();
-    clock.pass(101);
-    await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('invalid_token'));
-  });
-
-  it('waits 4 s for each slow read, so a busy machine rejects no valid token', async () => {
-    const { accessToken } = await tokenHolder();
-    let slow = false;
-    let begun = 0;
-    const hot: typeof database.hot = async (text, values) => {
-      begun++;
-      if (slow) await new Promise((resolve) => setTimeout(resolve, 4_000));
-      return database.hot(text, values);
-    };
-    const one = testAuthority({ ...database, hot }, { clock });
-    await one.authenticate(accessToken, ADDRESS);
-    clock.pass(3_001);
-    slow = true;
-    begun = 0;
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
-    try {
-      const callers = Promise.allSettled([1, 2].map(() => one.authenticate(accessToken, ADDRESS)));
-      // The keys are read first, then the client.
-      for (const read of [1, 2]) {
-        while (begun < read) await new Promise(setImmediate);
-        await jest.advanceTimersByTimeAsync(4_000);
-      }
-      expect((await callers).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
-
-  it.each<[string, () => Promise<never>]>([
-    ['fails', () => Promise.reject(new Error('connection refused'))],
-    ['hangs', () => new Promise(() => {})],
-  ])(
-    'serves a cached record while the store %s, and throws unavailable when the record is too old',
-    async (_, failure) => {
-      const { accessToken } = await tokenHolder();
-      const watch = watched(database);
-      const one = testAuthority(watch.database, { clock });
-      await one.authenticate(accessToken, ADDRESS);
-      watch.breakWith(failure);
-      clock.pass(2_999);
-      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
-      clock.pass(2);
-      await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('unavailable'));
-      watch.breakWith(undefined);
-      await expect(one.authenticate(accessToken, ADDRESS)).resolves.toBeDefined();
-    },
-  );
-
-  it('counts the age of a record from the start of its look-up', async () => {
-    const { accessToken, clientId } = await tokenHolder();
-    let duration = 0;
-    const hot: typeof database.hot = async (text, values) => {
-      const rows = await database.hot(text, values);
-      clock.pass(duration);
-      return rows as never;
-    };
-    const one = testAuthority({ ...database, hot }, { clock });
-    await one.prepare();
-    duration = 1_400;
-    await one.authenticate(accessToken, ADDRESS);
-    await revokeClient(database, OPERATOR, clientId);
-    clock.pass(1_601);
-    await expect(one.authenticate(accessToken, ADDRESS)).rejects.toEqual(refusal('invalid_token'));
-  });
-});
-
 it('throws unavailable for tokens and clients while the store is down', async () => {
   const { client, clientSecret } = await createClient(database, OPERATOR, { name: 'test' });
   const watch = watched(database);
@@ -320,11 +216,6 @@ describe('access tokens', () => {
       scope: 'transfers:read webhooks:read',
     });
     expect([expiresIn, scope]).toEqual([3600, 'transfers:read webhooks:read']);
-  });
-
-  it('gives every token its own id', async () => {
-    const tokens = await Promise.all(Array.from({ length: 20 }, () => authority.issue(client)));
-    expect(new Set(tokens.map(({ accessToken }) => decodeJwt(accessToken).jti)).size).toBe(20);
   });
 
   describe('a token is rejected', () => {

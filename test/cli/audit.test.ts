@@ -84,16 +84,6 @@ onLinux('prints an entry as a line, with its details as JSON', async () => {
   );
 });
 
-test('a rejected command leaves no audit entry', async () => {
-  const id = newId();
-  expect((await runCommand(['endpoints', 'disable', id, '--yes'], env)).code).toBe(1);
-  expect(await runCommand(['audit', 'list', '--target', id], env)).toEqual({
-    code: 0,
-    stdout: 'none\n',
-    stderr: '',
-  });
-});
-
 describe('`audit export`', () => {
   const old = async (count: number) => {
     const data = Array.from({ length: count }, (_, i) => {

@@ -162,27 +162,6 @@ test('disabling asks on a page that counts what it cancels, and the next page sh
   expect((await browser.get(`${path}/disable`)).text).toContain('No pending deliveries will be cancelled.');
 });
 
-test('an endpoint that the operator disabled is not enabled here: 409, and the page says who can enable it', async () => {
-  const { browser } = await editor();
-  const path = await register(browser);
-  const { id } = await stored(path);
-  await auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'operator' } });
-  const refused = await browser.post(`${path}/enable`);
-  expect(refused.status).toBe(409);
-  expect(refused.text).toContain('Only the operator can enable it');
-});
-
-test('deleting asks for confirmation on a page of its own', async () => {
-  const { browser } = await editor();
-  const path = await register(browser);
-  const asked = await browser.get(`${path}/delete`);
-  expect(asked.text).toContain('This cannot be undone.');
-  expect((await stored(path)).deletedAt).toBeNull();
-  expect((await browser.post(`${path}/delete`)).headers.get('Location')).toBe('/console/endpoints');
-  expect((await stored(path)).deletedAt).not.toBeNull();
-  expect((await browser.get(path)).status).toBe(404);
-});
-
 test('a viewer sees no form that changes something, and every such form and page is rejected with 403', async () => {
   const { browser, credentials } = await editor();
   const path = await register(browser);
@@ -260,25 +239,6 @@ test('a statement has the button of a recovery only where something can be sent,
   expect(lost).toMatch(/name="include_pending" checked/);
   await auth.database.prisma.delivery.update({ where: { id: deliveryId }, data: { status: 'succeeded' } });
   expect((await browser.get(page)).text).not.toContain('aria-label="Recover"');
-});
-
-test('the statement is shown in words, and an error of its window at its field', async () => {
-  const { browser } = await editor();
-  const path = await register(browser);
-  const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
-  const { status, text } = await browser.get(`${path}/statement?since=${since}`);
-  expect(status).toBe(200);
-  expect(text).toContain('Complete: this endpoint has received every event');
-  expect(text).toContain('This is not final:');
-  expect(text).not.toContain('Copy the signature');
-  const past = new URLSearchParams({ since: '2 h', until: '61 min' });
-  const final = (await browser.get(`${path}/statement?${past}`)).text;
-  const digest = /data-copy="([0-9a-f]{64})"/.exec(final)?.[1];
-  const payload = /data-copy="[\w-]+\.([\w-]+)\.[\w-]+"/.exec(final)?.[1] ?? '';
-  expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({ digest, events: 0 });
-  const wrong = await browser.get(`${path}/statement?since=2019-01-01T00:00`);
-  expect(wrong.status).toBe(422);
-  expect(wrong.text).toMatch(/id="error-since"/);
 });
 
 test('the switch-over keeps no state: the second endpoint is found again, and only it permits deleting the first', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readState } from '../../src/local/stack-state.js';
-import { type RoleProcess, startRole } from '../support/role-process.js';
+import { type MortalRole, type RoleProcess, startMortalRole } from '../support/role-process.js';
 import { waitFor } from '../support/wait-for.js';
 import { withDatabase } from './record.js';
 import type { Kill, Target } from './schedule.js';
@@ -17,11 +17,14 @@ export interface Part {
   kill(how: Kill['how'], pause: number): Promise<number>;
 }
 
+/** A role that has not passed its failpoint after this time dies where it is, ms. */
+const FAILPOINT_TIME = 2_000;
+
 const signalOf = (how: Kill['how']): NodeJS.Signals => (how === 'immediate stop' ? 'SIGQUIT' : 'SIGKILL');
 
 /** A role of the service under a small supervisor. */
 export class SupervisedRole implements Part {
-  #current: RoleProcess;
+  #current: MortalRole;
   #pause = 0;
   #stopping = false;
   readonly #loop: Promise<void>;
@@ -36,7 +39,7 @@ export class SupervisedRole implements Part {
     private readonly role: string,
     private readonly env: Record<string, string>,
   ) {
-    this.#current = startRole(role, env);
+    this.#current = startMortalRole(role, env);
     this.#loop = this.#keepRunning();
   }
 
@@ -46,11 +49,16 @@ export class SupervisedRole implements Part {
   }
 
   async kill(how: Kill['how'], pause: number): Promise<number> {
-    const { process: child } = await waitFor(`${this.name} to run`, () => isAlive(this.#current) && this.#current);
+    const role = await waitFor(`${this.name} to run`, () => isAlive(this.#current) && this.#current);
     this.#pause = pause;
     this.killed++;
-    child.kill(signalOf(how));
-    return child.pid ?? 0;
+    const [, failpoint] = how.split('failpoint ');
+    if (failpoint) {
+      await Promise.race([role.dieAt(failpoint), role.ended]);
+      await Promise.race([role.ended, sleep(FAILPOINT_TIME)]);
+    }
+    role.process.kill(signalOf(how));
+    return role.process.pid ?? 0;
   }
 
   async stop(): Promise<void> {
@@ -73,7 +81,7 @@ export class SupervisedRole implements Part {
         this.failures.push(`${this.name} ended by itself: ${this.#current.said.slice(-60).join('\n    ')}`);
       await sleep(this.#pause);
       if (this.#stopping) return;
-      this.#current = startRole(this.role, this.env);
+      this.#current = startMortalRole(this.role, this.env);
     }
   }
 }

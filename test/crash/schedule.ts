@@ -17,14 +17,35 @@ export interface Kill {
   target: Target;
   /**
    * Only Postgres has further kinds of sudden end: its `immediate` stop, and the death of one of its backends, after
-   * which it ends all others and recovers.
+   * which it ends all others and recovers. A role of the service may also die between two steps: at a failpoint.
    */
-  how: 'kill -9' | 'immediate stop' | 'kill -9 of a backend';
+  how: 'kill -9' | 'immediate stop' | 'kill -9 of a backend' | Failpoint;
   /** Index of the process among the processes of a role. */
   which: number;
   /** ms until the killed process is started again */
   pause: number;
 }
+
+/** Those that the load makes the roles pass (src/platform/failpoints.ts). */
+const FAILPOINTS = {
+  api: ['before-commit', 'after-commit', 'after-retry-queued'],
+  worker: [
+    ...[
+      'after-lease',
+      'before-post',
+      'after-post',
+      'before-record',
+      'after-record',
+      'before-disable',
+      'after-cancelled',
+    ],
+    ...['before-start', 'after-start', 'before-mark', 'after-mark', 'after-workflow-start', 'after-requeued'],
+    ...['before-notified', 'after-notified', 'after-notification-sent'],
+  ],
+} as const;
+type Failpoint = `failpoint ${(typeof FAILPOINTS)[keyof typeof FAILPOINTS][number]}`;
+const atFailpoints = (role: keyof typeof FAILPOINTS) =>
+  FAILPOINTS[role].map((name) => [`failpoint ${name}`, 1] as const);
 
 const TARGETS = [
   ['api', 3],
@@ -66,6 +87,8 @@ const shuffled = <T>(random: () => number, items: readonly T[]): T[] =>
     .map(({ item }) => item);
 
 const HOW: { [T in Target]?: readonly (readonly [Kill['how'], number])[] } = {
+  api: [['kill -9', 2], ...atFailpoints('api')],
+  worker: [['kill -9', 8], ...atFailpoints('worker')],
   postgres: [
     ['immediate stop', 1],
     ['kill -9', 1],

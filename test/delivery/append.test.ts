@@ -38,7 +38,6 @@ async function append(transferIds: readonly string[]): Promise<Appended[]> {
 
 const eventOf = (id: string) => db.prisma.event.findUniqueOrThrow({ where: { id } });
 const deliveriesOf = (eventId: string) => db.prisma.delivery.findMany({ where: { eventId }, orderBy: { id: 'asc' } });
-const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findMany({ where: { deliveryId } });
 const endpointsOf = (rows: readonly { endpointId: string }[]) => rows.map(({ endpointId }) => endpointId).sort();
 
 describe("an event that a producer's own statement appends", () => {
@@ -60,28 +59,6 @@ describe("an event that a producer's own statement appends", () => {
     expect(await outboxOf(db, row.id)).toBeNull();
     const createdAt = row.createdAt.toISOString().slice(0, -1);
     expect(row.body).toBe(`{"id":"${row.id}","type":"notice","created_at":"${createdAt}"}`);
-  });
-
-  it('has a queued attempt for each delivery, which is due at once', async () => {
-    const clientId = await makeClient(db);
-    const { id: endpointId } = await makeEndpoint(db, clientId);
-    const [event] = await append([(await makeTransfer(db, clientId)).id]);
-    const [delivery] = await deliveriesOf(event!.eventId);
-    expect(delivery).toMatchObject({ status: 'pending', attemptCount: 0, rung: 0, asleep: false });
-    expect(delivery).toMatchObject({ ladder: '0s,5m,30m,2h,6h,1d', nextAttemptAt: delivery!.createdAt });
-    const [queued] = await queueOf(delivery!.id);
-    expect(queued).toMatchObject({ clientId, endpointId, line: 'fresh', trigger: 'schedule', leaseToken: null });
-    expect(queued!.dueAt.getTime()).toBeLessThanOrEqual(Date.now() + 1);
-  });
-
-  it('is due for its workflow at once, without a lease, if its client has no enabled endpoint', async () => {
-    const clientId = await makeClient(db);
-    await makeEndpoint(db, clientId, { enabled: false });
-    const [event] = await append([(await makeTransfer(db, clientId)).id]);
-    expect(event!.deliveries).toEqual([]);
-    expect(await deliveriesOf(event!.eventId)).toEqual([]);
-    const row = await db.prisma.outboxEvent.findUnique({ where: { eventId: event!.eventId } });
-    expect(row).toMatchObject({ clientId, state: 'delivered', leaseUntil: null });
   });
 
   it('gets the endpoints of its own client when one statement appends the events of several clients', async () => {

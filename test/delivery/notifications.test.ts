@@ -22,7 +22,6 @@ afterAll(() => db.drop());
 
 const clientId = newId();
 const event = { clientId, deliveries: [{ endpointId: newId(), maxConcurrency: 3 }] } as unknown as QueuedEvent;
-const withoutEndpoint = { clientId, deliveries: [] as unknown } as QueuedEvent;
 const retry = { deliveryId: newId(), clientId, endpointId: newId(), maxConcurrency: null };
 
 /**
@@ -80,29 +79,6 @@ describe('notifying workers of attempts', () => {
     query.mockRestore();
     expect(sent.join()).toContain(retry.endpointId);
     expect(sent.join()).not.toContain('envelope');
-  });
-
-  it('names any number of endpoints', async () => {
-    const worker = await listen();
-    const handover = notifyHandover(db, [], silentLog);
-    const deliveries = Array.from({ length: 200 }, () => ({ endpointId: newId(), maxConcurrency: null }));
-    handover.committed({ clientId, deliveries } as unknown as QueuedEvent);
-    await waitFor('all endpoints', () => worker.expected.length === 200);
-    const idsOf = (all: readonly { endpointId: string }[]) => all.map(({ endpointId }) => endpointId).sort();
-    expect(idsOf(worker.expected)).toEqual(idsOf(deliveries));
-    expect(worker.polls).toBe(1);
-  });
-
-  it('is done for a manual retry, and for no event without an attempt', async () => {
-    const worker = await listen();
-    const query = jest.spyOn(db, 'query');
-    const handover = notifyHandover(db, [], silentLog);
-    handover.committed(withoutEndpoint);
-    await handover.flush();
-    expect(query).not.toHaveBeenCalled();
-    handover.queued(retry);
-    await waitFor('the notification', () => worker.expected.length === 1);
-    query.mockRestore();
   });
 
   it('fails no event when Postgres is unavailable', async () => {

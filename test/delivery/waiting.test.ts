@@ -33,17 +33,6 @@ test.each(['again', 'start', 'delivered'] as const)('finds an event in the state
   }
 });
 
-test.each([
-  ['free', null, { queued: true }],
-  ['leased', '20 s', {}],
-  ['whose lease has ended', '-1 s', { expired: true }],
-  ['leased by a clock that was ahead', '61 s', { expired: true }],
-])('tells how an attempt in the queue stands that is %s', async (_, lease, expected) => {
-  await commitEvent(db);
-  await db.query(`update queue set lease_until = now() + $1::text::interval`, [lease]);
-  expect(await readWaiting(db, true)).toEqual({ ...NONE, ...expected });
-});
-
 test('finds an expired lease of a clock that was ahead, behind a live one', async () => {
   await commitEvent(db, { endpoints: 2 });
   await db.query(

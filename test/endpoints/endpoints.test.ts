@@ -9,7 +9,6 @@ import {
   updateEndpoint,
 } from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
-import { newId } from '../../src/platform/ids.js';
 import { createLog } from '../../src/platform/telemetry/log.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { lease } from '../support/attempt.js';
@@ -80,14 +79,6 @@ describe('the operator', () => {
       code: 'disabled_by_operator',
     });
   });
-
-  it('gets not_found for a deleted or missing endpoint', async () => {
-    const { endpoint } = await withPending();
-    await deleteEndpoint(db, by, endpoint.clientId, endpoint.id);
-    for (const id of [endpoint.id, newId()]) {
-      await expect(setEndpointEnabledByOperator(db, OPERATOR, id, true)).rejects.toMatchObject({ code: 'not_found' });
-    }
-  });
 });
 
 describe('an endpoint that a function returns', () => {
@@ -117,13 +108,6 @@ describe('the periods in which an endpoint was disabled', () => {
     });
     await expect(rolledBack).rejects.toThrow();
     expect(await periodsOf(other.id)).toEqual([]);
-  });
-
-  it('end when the endpoint is deleted', async () => {
-    const { id, clientId } = await endpoint(false);
-    expect(await periodsOf(id)).toEqual([['owner', false]]);
-    await deleteEndpoint(db, by, clientId, id);
-    expect(await periodsOf(id)).toEqual([['owner', true]]);
   });
 
   it('are unchanged by an update that changes neither state nor reason', async () => {

@@ -2,13 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
-import {
-  COUNTED_PENDING,
-  isFailing,
-  listFailingEndpoints,
-  readEndpointHealth,
-  SHOWN_HOURS,
-} from '../../src/endpoints/health.js';
+import { COUNTED_PENDING, isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -55,14 +49,6 @@ const healthOf = async (endpointId: string, now?: number) =>
   (await readEndpointHealth(db, clientId, now === undefined ? {} : { now })).get(endpointId);
 
 describe('readEndpointHealth', () => {
-  it('is empty for an endpoint without attempts', async () => {
-    const { id } = await makeEndpoint(db, clientId);
-    const health = await healthOf(id);
-    expect(health).toMatchObject({ succeeded: 0, failed: 0, answerTime: null, lastSuccessAt: null, lastFailure: null });
-    expect(health?.pending).toEqual({ count: 0, more: false, nextAttemptAt: null });
-    expect(health?.hours).toHaveLength(SHOWN_HOURS);
-  });
-
   it('shows the attempts of each of the last 24 hours, and none of the hour before', async () => {
     const { id } = await makeEndpoint(db, clientId);
     const now = Date.UTC(2026, 10, 22, 10, 30);
@@ -133,27 +119,6 @@ describe('readEndpointHealth', () => {
     expect(await since()).toEqual(at(2, 3));
     await count([at(0), 'ok']);
     expect(await since()).toBeNull();
-  });
-
-  it('reads every endpoint of a client', async () => {
-    const owner = await makeClient(db);
-    const { id } = await makeEndpoint(db, owner);
-    await db.query(
-      `insert into webhook_endpoints (id, client_id, url)
-       select gen_random_uuid(), $1::uuid, 'https://example.com/' from generate_series(1, 100)`,
-      [owner],
-    );
-    const all = await readEndpointHealth(db, owner);
-    expect([all.size, all.has(id)]).toEqual([101, true]);
-  });
-
-  it("has nothing for another client's endpoint or a deleted one", async () => {
-    const { id } = await makeEndpoint(db, await makeClient(db));
-    const deleted = await makeEndpoint(db, clientId);
-    await db.prisma.endpoint.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
-    const ids = [...(await readEndpointHealth(db, clientId)).keys()];
-    expect(ids).not.toContain(id);
-    expect(ids).not.toContain(deleted.id);
   });
 });
 

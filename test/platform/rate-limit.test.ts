@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { describeLimit, LIMITS, type Rate } from '../../src/platform/limits.js';
-import { MemoryLimit, PostgresLimit, retryAfterOf, SavingLimit } from '../../src/platform/rate-limit.js';
+import { MemoryLimit, PostgresLimit, SavingLimit } from '../../src/platform/rate-limit.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { ageUses, countUses, setUses } from '../support/limits.js';
 import { randomFrom } from '../support/random.js';
@@ -42,10 +42,6 @@ describe('MemoryLimit', () => {
     const limit = new MemoryLimit({ ...limitOf(1), seconds: 0.05 });
     limit.use('a');
     await waitFor('a new window', () => limit.use('a').points === 1);
-  });
-
-  it('writes whole seconds, at least one', () => {
-    expect([0, 1, 1_000, 1_001].map(retryAfterOf)).toEqual([1, 1, 1, 2]);
   });
 });
 

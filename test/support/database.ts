@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
 import pg from 'pg';
 import { type Database, openDatabase } from '../../src/platform/database/database.js';
 import type { DatabaseLimits } from '../../src/platform/database/pool.js';
@@ -64,6 +65,13 @@ export async function createTestDatabase(
       await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
     },
   });
+}
+
+/** A database for the tests of this file, which is dropped after them. Call it where the file is loaded. */
+export async function openTestDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  afterAll(() => database.drop());
+  return database;
 }
 
 /** Defaults under which values read or write otherwise, for the sessions of the database that start later. */

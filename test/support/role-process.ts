@@ -57,7 +57,7 @@ export function startMortalRole(role: string, env: Record<string, string>): Mort
     ...started,
     async dieAt(name, passes = 1) {
       const armed = once(started.process, 'message');
-      started.process.send({ name, passes });
+      started.process.send({ name, passes }, () => undefined);
       await armed;
     },
   };

@@ -115,14 +115,6 @@ describe('TLS with a client certificate, a private CA and a server name', () => 
     const { stdout } = await runCommand(['migrate'], withRetention('9d'));
     expect(stdout).toContain(`namespace ${namespace} keeps ended workflows for 9d`);
   });
-
-  it('leaves Temporal alone with migrate --database-only', async () => {
-    const { code, stdout } = await runCommand(
-      ['migrate', '--database-only'],
-      cliEnv({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
-    );
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^temporal +\[\]$/m)]);
-  });
 });
 
 describe('a connection that cannot be made', () => {

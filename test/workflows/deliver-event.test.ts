@@ -73,21 +73,6 @@ describe('deliverEvent', () => {
     );
   });
 
-  it('completes in its first workflow task when every delivery has succeeded already', async () => {
-    const done = delivery({ status: 'succeeded', attemptCount: 1 });
-    const { result, requests, eventId } = await deliverEvents.run([done], succeeded);
-    expect([requests, result!.length]).toEqual([[], 1]);
-    expect(await eventsOf(eventId)).toHaveLength(5);
-  });
-
-  it('fails in its first workflow task when a ladder is exhausted already', async () => {
-    const over = delivery({ status: 'failed', reason: 'exhausted', attemptCount: 7, lastOutcome: 'timeout' });
-    const { failure, requests, eventId } = await deliverEvents.run([over], succeeded);
-    expect(requests).toEqual([]);
-    expect(failure).toMatch(/: exhausted after 7 attempts, the last: timeout$/);
-    expect(await eventsOf(eventId)).toHaveLength(5);
-  });
-
   it('runs the ladders of several endpoints in parallel', async () => {
     const dead = delivery({ host: 'dead.example.com', wait: 0 });
     const good = delivery({ host: 'good.example.com', wait: 0 });
@@ -135,14 +120,6 @@ describe('deliverEvent', () => {
     });
     expect(requests.map(({ attemptCount }) => attemptCount)).toEqual([2, 1]);
     expect((await timersOf(eventId)).at(-1)).toBe(420);
-  });
-
-  it('completes when its delivery is cancelled', async () => {
-    const { result, failure } = await deliverEvents.run([await asleep()], ({ attemptCount }) => ({
-      ...{ status: 'cancelled', reason: 'endpoint_deleted', attemptCount, lastOutcome: '503', wait: null },
-    }));
-    expect(failure).toBeUndefined();
-    expect(result).toMatchObject([{ status: 'cancelled', reason: 'endpoint_deleted' }]);
   });
 
   it('asks again after a fault of the activity, as often as it takes', async () => {

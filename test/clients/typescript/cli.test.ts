@@ -162,14 +162,6 @@ describe('against a stub', () => {
     expect(await next()).toEqual(['order=oldest&limit=100&cursor=after-12', ['e-13']]);
   });
 
-  test('a feed without events reports the first one', async () => {
-    const feed = new EventFeed(stub.client(), ended.signal);
-    stub.answers = [page(null)];
-    await feed.begin();
-    stub.answers = [page('after-1', event(1))];
-    expect((await feed.next()).map(({ id }) => id)).toEqual(['e-1']);
-  });
-
   test('requests for events start at least the pause apart, others do not wait', async () => {
     const PAUSE = 120;
     const paced = pacedFetch('/events', PAUSE, ended.signal);

@@ -1,10 +1,8 @@
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installPackedClient, linkPackage, type PackedClient } from '../../support/packed-client.js';
-import { STUB_SECRET, startStubService } from '../../support/stub-service.js';
 import { toolPath } from '../../support/tooling.js';
 
 const root = join(import.meta.dirname, '../../..');
@@ -184,77 +182,5 @@ Fastify().register(transferWebhooks, { path: '/hooks', secret: 's', onEvent: (ev
       const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'] };
       expect([name, compile(compilers['TypeScript 7'], `readme-${name}.ts`, code!, options)]).toEqual([name, good]);
     }
-  });
-});
-
-test('call.ts of the README printed nothing, and did not run in a CommonJS project', async () => {
-  const readme = readFileSync(join(root, 'clients/typescript/README.md'), 'utf8');
-  const [, code = ''] = /<!-- snippet: call\.mts -->\n```ts\n(.*?)```/s.exec(readme) ?? [];
-  const project = at('commonjs');
-  mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), '{ "name": "fresh", "type": "commonjs" }');
-  writeFileSync(join(project, 'call.mts'), code);
-  const stub = await startStubService();
-  const times = { version: '2026-11-21', type: 'transfer.status_changed', created_at: '2026-11-21T10:00:00.123' };
-  const event = { id: 'e-1', ...times, data: { id: 't-1', status: 'CANCELLED' } };
-  const page = { data: [event], has_more: false, next_cursor: null };
-  stub.otherwise = ({ method }) => ({ status: 200, json: method === 'GET' ? page : { id: 't-1', status: 'CREATED' } });
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, ['call.mts'], {
-      cwd: project,
-      env: {
-        PATH: process.env.PATH,
-        TRANSFER_SERVICE_BASE_URL: stub.url,
-        TRANSFER_SERVICE_CLIENT_ID: 'client',
-        TRANSFER_SERVICE_CLIENT_SECRET: STUB_SECRET,
-      },
-    });
-    expect(stdout).toBe('transfer t-1 CREATED\nevent 2026-11-21T10:00:00.123 CANCELLED\n');
-  } finally {
-    await stub.close();
-  }
-});
-
-describe('bundled', () => {
-  const CLIENT = "export { TransferServiceClient } from 'transfer-service-client';";
-
-  test('by webpack, the client needs nothing of Node and the program runs', async () => {
-    writeFileSync(at('client.mjs'), CLIENT);
-    writeFileSync(at('program.mjs'), PROGRAM);
-    const { default: webpack } = await import('webpack');
-    const bundle = async (entry: string, target: string) => {
-      const output = { path: packed.folder, filename: `webpack-${entry}`, module: true, library: { type: 'module' } };
-      const compiler = webpack({
-        mode: 'production',
-        target,
-        entry: at(entry),
-        context: packed.folder,
-        output,
-        experiments: { outputModule: true },
-      } as never)!;
-      const stats = await promisify(compiler.run.bind(compiler))();
-      await promisify(compiler.close.bind(compiler))();
-      return stats!.toString({ all: false, errors: true });
-    };
-    expect(await bundle('client.mjs', 'web')).toBe('');
-    expect(await bundle('program.mjs', 'node20')).toBe('');
-    expect(run(process.execPath, ['webpack-program.mjs'])).toMatch(SAID);
-  });
-
-  test('by esbuild, the client needs nothing of Node and the program runs', () => {
-    writeFileSync(at('client.mjs'), CLIENT);
-    writeFileSync(at('program.mjs'), PROGRAM);
-    const esbuild = (entry: string, platform: string) =>
-      run(toolPath('.bin/esbuild'), [
-        entry,
-        '--bundle',
-        '--format=esm',
-        `--platform=${platform}`,
-        `--outfile=esbuild-${entry}`,
-        '--log-level=error',
-      ]);
-    expect(esbuild('client.mjs', 'browser')).toBe('');
-    expect(esbuild('program.mjs', 'node')).toBe('');
-    expect(run(process.execPath, ['esbuild-program.mjs'])).toMatch(SAID);
   });
 });

@@ -2,14 +2,11 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import { Pager, readTime } from '../../../src/console/components/lists.js';
-import { ErrorSummary, timeValue } from '../../../src/console/components/parts.js';
+import { ErrorSummary } from '../../../src/console/components/parts.js';
 import {
-  countOf,
-  durationText,
   formatJson,
   Now,
   RelativeTime,
-  Status,
   Time,
   Untrusted,
   UntrustedLines,
@@ -74,10 +71,6 @@ it.each([
   } finally {
     jest.useRealTimers();
   }
-});
-
-it('fills a field with a time in UTC', () => {
-  expect(timeValue(new Date('2026-11-22T06:14:03.999Z'))).toBe('2026-11-22 06:14:03');
 });
 
 describe('untrusted text', () => {
@@ -176,15 +169,4 @@ describe('time', () => {
       '<time class="relative" datetime="2026-11-22T04:14:03.123Z" title="2026-11-22 04:14:03 UTC">2 h ago</time>',
     );
   });
-});
-
-it('shows a status by its name in the API', () => {
-  expect(render(<Status status="succeeded" />)).toBe('<span class="badge good">succeeded</span>');
-  expect(render(<Status status="RETURNED" />)).toBe('<span class="badge bad">RETURNED</span>');
-});
-
-it('writes numbers and durations for people', () => {
-  expect(countOf(1, 'delivery', 'deliveries')).toBe('1 delivery');
-  expect(countOf(12_034, 'delivery', 'deliveries')).toBe('12,034 deliveries');
-  expect([durationText(85), durationText(1_300), durationText(15_000)]).toEqual(['85 ms', '1.3 s', '15 s']);
 });

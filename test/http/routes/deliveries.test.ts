@@ -169,27 +169,6 @@ describe('deliveries', () => {
     });
   });
 
-  it('are listed with their last attempt and no response body', async () => {
-    const shown = (await client.call('GET', `/deliveries/${history.deliveryId}`)).body;
-    const { attempts, planned_attempts: _planned, ...delivery } = shown;
-    const {
-      url: _url,
-      t: _t,
-      response_headers: _headers,
-      response_body: _body,
-      detail: _detail,
-      ...last
-    } = attempts[1];
-    const listed = { ...delivery, last_attempt: last };
-    for (const path of [`/events/${history.eventId}`, `/webhook-endpoints/${history.webhookId}`]) {
-      const { body } = await client.call('GET', `${path}/deliveries?status=succeeded`);
-      expect(body.data).toEqual([listed]);
-    }
-    const pending = await client.call('GET', `/webhook-endpoints/${history.webhookId}/deliveries?status=pending`);
-    expect(pending.body.data[0].last_attempt).toBeNull();
-    expect((await client.call('POST', `/deliveries/${history.deliveryId}/retry`)).body).toEqual(listed);
-  });
-
   it('are listed by event and by endpoint, and filtered by status', async () => {
     const list = async (path: string) =>
       (await client.call('GET', path)).body.data.map((delivery: { id: string }) => delivery.id);
@@ -246,13 +225,6 @@ describe('POST /deliveries/{id}/retry', () => {
   const queued = () => api.queued.filter((id) => id === history.deliveryId).length;
   beforeEach(attempted);
 
-  it('requests one attempt now', async () => {
-    const before = queued();
-    const { status, body } = await client.call('POST', path());
-    expect([status, body.id]).toEqual([202, history.deliveryId]);
-    expect(queued()).toBe(before + 1);
-  });
-
   it('requests one attempt for one Idempotency-Key', async () => {
     const before = queued();
     const headers = { 'Idempotency-Key': newId() };
@@ -273,11 +245,5 @@ describe('POST /deliveries/{id}/retry', () => {
     expect([refused.status, refused.body.code]).toEqual([409, 'endpoint_not_active']);
     await setEnabled(true);
     expect((await client.call('POST', path(), { headers })).status).toBe(202);
-  });
-
-  it('accepts no fields', async () => {
-    const { status, body } = await client.call('POST', path(), { json: { now: true } });
-    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/now', code: 'unknown_field' }]]);
-    expect(await api.database.prisma.queuedAttempt.count({ where: { deliveryId: history.deliveryId } })).toBe(0);
   });
 });

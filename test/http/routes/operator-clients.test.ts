@@ -158,12 +158,6 @@ describe('/operator/clients', () => {
     }
   });
 
-  it('rejects null for networks in a change, which would clear them', async () => {
-    const { client_id } = await make();
-    const { status } = await operator.call('PATCH', `${PATH}/${client_id}`, { json: { networks: null } });
-    expect(status).toBe(422);
-  });
-
   it('limits the endpoints of a client by its own maximum', async () => {
     const client = await api.client();
     const limit = (max_endpoints: number | null) =>

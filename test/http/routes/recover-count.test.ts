@@ -68,17 +68,6 @@ it.each([
   });
 });
 
-it('a recovery shares its limit of 20 a minute with statements', async () => {
-  const client = await api.client();
-  const webhookId = await register(client);
-  for (let i = 0; i < 20; i++)
-    expect((await recover(client, webhookId, { at: i % 2 ? second : api })).status).toBe(202);
-  expect(said(await recover(client, webhookId))).toEqual([429, 'statement_limit_reached']);
-  const since = new Date(Date.now() - 60_000).toISOString();
-  const statement = await client.call('GET', `/webhook-endpoints/${webhookId}/statement?since=${since}`);
-  expect(said(statement)).toEqual([429, 'statement_limit_reached']);
-});
-
 it("an endpoint's limit of an hour is checked before the window is counted", async () => {
   const client = await api.client();
   const webhookId = await register(client);

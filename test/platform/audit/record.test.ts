@@ -7,12 +7,10 @@ import {
   revokeSecret,
   rotateSecret,
 } from '../../../src/auth/clients.js';
-import { rotateMasterKey } from '../../../src/auth/master-key.js';
-import { revokeSigningKey, rotateSigningKey } from '../../../src/auth/signing-keys.js';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
-import { makeClient, makeEndpoint, masterKeys, OPERATOR } from '../../support/factories.js';
+import { makeEndpoint, OPERATOR } from '../../support/factories.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -49,28 +47,6 @@ describe('every action of an operator writes one entry', () => {
       by('clients.allow', { from: ['10.0.0.0/8'], to: [] }),
       by('clients.revoke'),
     ]);
-  });
-
-  it('for an endpoint, with its previous state', async () => {
-    const clientId = await makeClient(db);
-    const { id } = await makeEndpoint(db, clientId);
-    for (const enabled of [false, true]) await setEndpointEnabledByOperator(db, OPERATOR, id, enabled);
-    expect(await entriesOf(id)).toEqual([
-      by('endpoints.disable', { client_id: clientId, was: 'enabled' }),
-      by('endpoints.enable', { client_id: clientId, was: 'operator' }),
-    ]);
-  });
-
-  it('for signing keys and the master key', async () => {
-    const { kid: first } = await rotateSigningKey(db, OPERATOR, masterKeys);
-    const { kid: second } = await rotateSigningKey(db, OPERATOR, masterKeys);
-    await rotateMasterKey(db, OPERATOR, masterKeys);
-    const { newKid } = await revokeSigningKey(db, OPERATOR, masterKeys, second);
-    expect(await entriesOf(second)).toEqual([
-      by('keys.rotate', { retired: [first] }),
-      by('keys.revoke', { new_kid: newKid }),
-    ]);
-    expect(await entriesOf(null)).toEqual([by('keys.rotate-master', { to: masterKeys.currentId })]);
   });
 });
 

@@ -66,22 +66,6 @@ describe('retention', () => {
     await one.close();
   });
 
-  it('keeps younger events', async () => {
-    const id = await ended();
-    const kept = await removeExpiredEvents(db, { before: await lowestIdBefore(db, 60_000), after: null, limit: 100 });
-    expect(kept).toEqual({ removed: 0, after: null });
-    expect((await left()).events).toEqual([id]);
-  });
-
-  it('keeps the whole event while one of its deliveries is pending', async () => {
-    const id = await ended(2);
-    const first = await db.prisma.delivery.findFirstOrThrow({ where: { eventId: id } });
-    const data = { status: 'pending' as const, nextAttemptAt: new Date() };
-    await db.prisma.delivery.update({ where: { id: first.id }, data });
-    expect(await remove()).toEqual({ removed: 0, after: null });
-    expect(await left()).toEqual({ events: [id], deliveries: 2, attempts: 2 });
-  });
-
   it.each([
     ['queued', 'null'],
     ['in flight', `now() + interval '20 seconds'`],
