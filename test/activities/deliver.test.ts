@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApplicationFailure } from '@temporalio/activity';
 import type { QueuedAt } from '../../src/delivery/handover.js';
 import { cancelPending } from '../../src/endpoints/disable.js';
@@ -7,7 +7,7 @@ import { Secret } from '../../src/platform/secret.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { createTestActivities, deliverRequest } from '../support/deliver-activity.js';
 import { NO_WAKE_UPS } from '../support/dispatcher.js';
 import { ENDPOINT_SECRET, fakeSender, outcome, refusedBy } from '../support/factories.js';
@@ -16,14 +16,12 @@ import { waitFor } from '../support/wait-for.js';
 
 const MINUTE = 60_000;
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let activities: ReturnType<typeof createTestActivities>;
 beforeAll(async () => {
-  db = await createTestDatabase();
   activities = createTestActivities(db);
 });
 afterEach(() => activities.stop());
-afterAll(() => db.drop());
 
 const idOf = ({ deliveries }: CommittedEvent) => deliveries[0]!.deliveryId;
 const read = (event: CommittedEvent) =>

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { startCli } from '../support/cli.js';
 import { runCommand } from '../support/command.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { onLinux, showOnTerminal } from '../support/terminal.js';
 
@@ -15,7 +15,7 @@ interface Entry {
   action: string;
 }
 
-let database: TestDatabase;
+const database = await openTestDatabase();
 let env: Record<string, string>;
 let transferId: string;
 let clientId: string;
@@ -32,7 +32,6 @@ const list = (...filters: string[]) => json<Entry[]>('audit', 'list', ...filters
 const actions = (entries: readonly Entry[]) => entries.map(({ action }) => action);
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   env = { DATABASE_URL: database.url.reveal(), SUDO_USER: 'ada' };
   clientId = await makeClient(database);
   transferId = (await makeTransfer(database, clientId)).id;
@@ -41,7 +40,6 @@ beforeAll(async () => {
   await json('transfers', 'set-status', transferId, 'PROCESSING', '--reason', 'checked manually');
   await json('endpoints', 'disable', endpoint.id, '--yes');
 });
-afterAll(() => database.drop());
 
 test('lists command-line actions with actor and time, newest first', async () => {
   const [all, clients, ofTransfer] = await Promise.all([

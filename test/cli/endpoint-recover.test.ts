@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { runCommand } from '../support/command.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent } from '../support/events.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 
 const HOUR = 3_600_000;
 
-let database: TestDatabase;
+const database = await openTestDatabase();
 let clientId: string;
 let webhookId: string;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   clientId = await makeClient(database);
   ({ id: webhookId } = await makeEndpoint(database, clientId));

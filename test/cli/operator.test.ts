@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { checkCredentials, readClientRecord } from '../../src/auth/client-record.js';
 import { COUNTED_TO_CANCEL } from '../../src/endpoints/disable.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
@@ -7,20 +7,17 @@ import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import { makeBacklog } from '../support/backlog.js';
 import { runCommand } from '../support/command.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { answerOnTerminal, onLinux } from '../support/terminal.js';
 
-let database: TestDatabase;
+const database = await openTestDatabase();
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   env = { DATABASE_URL: database.url.reveal(), MASTER_KEY: Buffer.alloc(32, 'k').toString('base64') };
 });
-
-afterAll(() => database.drop());
 
 /** Runs a command that must succeed and returns its JSON document. */
 async function json<T = Record<string, unknown>>(...args: string[]): Promise<T> {

@@ -1,28 +1,26 @@
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { beforeAll, describe, expect, it, test } from '@jest/globals';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import { runCommand } from '../support/command.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent } from '../support/events.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { answerOnTerminal, onLinux } from '../support/terminal.js';
 
 const HOUR = 3_600_000;
 const MASTER_KEY = Buffer.from('0123456789abcdefghijklmnopqrstuv');
-let db: TestDatabase;
+const db = await openTestDatabase();
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  db = await createTestDatabase();
   env = {
     ...{ ENVIRONMENT: 'sandbox', DATABASE_URL: db.url.reveal() },
     ...{ MASTER_KEY: MASTER_KEY.toString('base64'), SUDO_USER: 'ada' },
   };
 });
-afterAll(() => db.drop());
 
 // Commands that need Postgres only.
 

@@ -2,16 +2,12 @@ import { type AppendedEvent, appendEvents, appendValues } from '../../src/delive
 import { NOTHING_LEASED } from '../../src/delivery/handover.js';
 import { NOW, newIdSql } from '../../src/platform/ids.js';
 import { EVENT_TYPE } from '../../src/transfers/change-status.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { outboxOf } from '../support/outbox.js';
 import { LADDER } from '../support/run-workflow.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 /** A separate producer: it appends an event for each of these transfers without changing them. */
 const PRODUCER = `

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { readBacklog } from '../../src/delivery/backlog.js';
 import type { OutboxState } from '../../src/platform/database/generated/enums.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { setOutbox } from '../support/outbox.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const none = { attempt: 0, again: 0, start: 0, delivered: 0 };
 

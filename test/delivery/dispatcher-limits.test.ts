@@ -1,29 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Recorder } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, watchStatements } from '../support/dispatcher.js';
 import { fakeSender, outcome, refusedBy } from '../support/factories.js';
 import { heldSender } from '../support/held-receiver.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let dispatchers: ReturnType<typeof createTestDispatchers>;
 beforeAll(async () => {
-  db = await createTestDatabase();
   dispatchers = createTestDispatchers(db);
 });
 afterEach(async () => {
   jest.restoreAllMocks();
   await dispatchers.stop();
 });
-afterAll(() => db.drop());
 
 const leased = async () => (await dispatchers.readQueue()).filter(({ leaseToken }) => leaseToken !== null);
 const free = async () => (await dispatchers.readQueue()).filter(({ leaseToken }) => leaseToken === null);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type pg from 'pg';
 import type { Dispatcher } from '../../src/delivery/dispatcher.js';
 import type { QueuedAt } from '../../src/delivery/handover.js';
@@ -10,7 +10,7 @@ import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { createTestDispatchers, isLeaseStatement, NO_WAKE_UPS, watchStatements } from '../support/dispatcher.js';
 import { expireLeases } from '../support/expire-leases.js';
 import {
@@ -26,11 +26,10 @@ import { madeAttempt } from '../support/made-attempt.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let dispatchers: ReturnType<typeof createTestDispatchers>;
 let other: pg.Client;
 beforeAll(async () => {
-  db = await createTestDatabase();
   dispatchers = createTestDispatchers(db);
   other = await db.openSession();
 });
@@ -40,7 +39,6 @@ afterEach(() => {
   for (const release of releases.splice(0)) release();
   return dispatchers.stop();
 });
-afterAll(() => db.drop());
 
 const token = newId();
 const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });

@@ -1,22 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { LiveWorkers } from '../../src/delivery/live-workers.js';
 import { Heartbeat } from '../../src/platform/heartbeat.js';
 import { newId } from '../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 const open: TestWorker[] = [];
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
 afterEach(async () => {
   for (const { workers } of open.splice(0)) await workers.stop();
   await db.query('delete from workers', []);
 });
-afterAll(() => db.drop());
 
 interface TestWorker {
   id: string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { makeAttempt } from '../../src/delivery/make-attempt.js';
 import { Recorder } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
@@ -6,7 +6,7 @@ import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { lease } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { createTestAttempts } from '../support/dispatcher.js';
 import { fakeSender, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
@@ -14,11 +14,7 @@ import { silentLog } from '../support/silent-log.js';
 const HOUR = 3_600_000;
 const token = newId();
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const leaseOf = ({ deliveries }: CommittedEvent) => lease(db, deliveries[0]!.deliveryId, token);
 

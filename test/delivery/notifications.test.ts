@@ -1,24 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { QueuedAt, QueuedEvent } from '../../src/delivery/handover.js';
 import { AttemptListener, type ListenerOptions, notifyHandover } from '../../src/delivery/notifications.js';
 import { sendWakeUps } from '../../src/delivery/wake-ups.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDatabase, openTestDatabase } from '../support/database.js';
 import { startHaltingProxy } from '../support/halting-proxy.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 const listeners: { stop(): Promise<void> }[] = [];
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
 afterEach(async () => {
   await Promise.all(listeners.splice(0).map((listener) => listener.stop()));
 });
-afterAll(() => db.drop());
 
 const clientId = newId();
 const event = { clientId, deliveries: [{ endpointId: newId(), maxConcurrency: 3 }] } as unknown as QueuedEvent;

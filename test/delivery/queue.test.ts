@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
 import { freeExpired, queueOverdue, readTargets } from '../../src/delivery/queue.js';
 import { newId } from '../../src/platform/ids.js';
 import { makeBacklog, queueBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let other: pg.Client;
 beforeAll(async () => {
-  db = await createTestDatabase();
   other = await db.openSession();
 });
 beforeEach(() => db.query('truncate events, queue, webhook_endpoints cascade', []));
-afterAll(() => db.drop());
 
 const TOKEN = newId();
 /** Leases of the endpoints that a scan finds: `attempts` of each that `allowances` does not name. */

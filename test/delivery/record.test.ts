@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { leaseById } from '../../src/delivery/lease.js';
 import { type MadeAttempt, type RecordOptions, recordAttempts } from '../../src/delivery/record.js';
@@ -8,7 +8,7 @@ import { disableEndpoint } from '../../src/endpoints/disable.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, outcome, refusedBy } from '../support/factories.js';
 import { madeAttempt as made } from '../support/made-attempt.js';
 
@@ -16,11 +16,7 @@ const spared = (response: Partial<SendOutcome>) => outcome({ error: 'status', ..
 /** The lease tokens of this process and of another one. */
 const [OWN, OTHER] = [newId(), newId()];
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const record = (attempts: readonly MadeAttempt[], options: Partial<RecordOptions> = {}, on: Database = db) =>
   recordAttempts(on, { token: OWN, workflows: 'every-event', ...options }, attempts);

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { type MadeAttempt, Recorder } from '../../src/delivery/record.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { outcome, refusedBy } from '../support/factories.js';
 import { madeAttempt } from '../support/made-attempt.js';
 import { silentLog } from '../support/silent-log.js';
 
 const token = newId();
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const open = (on: Database = db) => new Recorder(on, { token, workflows: 'every-event' }, silentLog);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { leaseOfEndpoints } from '../../src/delivery/lease.js';
 import { LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
@@ -9,16 +9,12 @@ import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import type { RecoveryPosition } from '../../workflows/recover-endpoint.js';
 import { lease, makeOne, record } from '../support/attempt.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const LADDER = [0, 300_000];
 const HOUR = 3_600_000;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { ANY, readWaiting, shareWaiting } from '../../src/delivery/waiting.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 import { emptyOutbox, setOutbox } from '../support/outbox.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 beforeEach(async () => {
   await emptyOutbox(db);
   await db.query('delete from queue', []);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { queueOverdue } from '../../src/delivery/queue.js';
 import { watchdog } from '../../src/delivery/watchdog.js';
@@ -6,7 +6,7 @@ import type { Handle } from '../../src/platform/database/database.js';
 import type { Periodic } from '../../src/platform/periodic.js';
 import { makeBacklog } from '../support/backlog.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { createTestDispatchers } from '../support/dispatcher.js';
 import { setOutbox } from '../support/outbox.js';
 import { silentLog } from '../support/silent-log.js';
@@ -15,11 +15,10 @@ import { attemptedEvent } from '../support/workflow-starter.js';
 
 const MINUTE = 60_000;
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let dispatchers: ReturnType<typeof createTestDispatchers>;
 const watchdogs: Periodic[] = [];
 beforeAll(async () => {
-  db = await createTestDatabase();
   dispatchers = createTestDispatchers(db);
 });
 beforeEach(async () => {
@@ -30,7 +29,6 @@ afterEach(async () => {
   for (const watchdog of watchdogs.splice(0)) await watchdog.stop();
   await dispatchers.stop();
 });
-afterAll(() => db.drop());
 
 /** Starts a watchdog. Its first pass is immediate. */
 function open(onQueued = () => {}, handle: Handle = db, log = silentLog): Periodic {

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-starter.js';
 import { newId } from '../../src/platform/ids.js';
 import { WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { outcome, refusedBy } from '../support/factories.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const rowOf = async ({ eventId }: CommittedEvent) => {
   const { id, ...row } = await db.prisma.event.findUniqueOrThrow({ where: { id: eventId } });

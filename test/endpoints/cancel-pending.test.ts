@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { recordAttempts } from '../../src/delivery/record.js';
 import { CANCELLED_AT_ONCE, cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
@@ -11,17 +11,12 @@ import {
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
 import { newId } from '../../src/platform/ids.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { BY_OPERATOR, makeClient, makeEndpoint, masterKeys, OPERATOR, refusedBy } from '../support/factories.js';
 import { ENDED } from '../support/made-attempt.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
 
 async function endpointWith(pending: number): Promise<Endpoint> {
   const endpoint = await makeEndpoint(db, await makeClient(db));

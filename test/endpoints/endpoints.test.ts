@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
+import { describe, expect, it, test } from '@jest/globals';
 import { cancelBacklogs, disableEndpoint } from '../../src/endpoints/disable.js';
 import {
   deleteEndpoint,
@@ -14,7 +14,7 @@ import { changeStatus } from '../../src/transfers/change-status.js';
 import { lease } from '../support/attempt.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import {
   BY_OPERATOR as by,
   makeClient,
@@ -26,11 +26,7 @@ import {
 import { recordingHandover } from '../support/recording-handover.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
 const handover = recordingHandover();

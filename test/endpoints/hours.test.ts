@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { bucketOf, EndpointHours, HOUR, quantileOf, sumOf } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const read = (endpointId: string) =>
   db.prisma.endpointHour.findMany({ where: { endpointId }, orderBy: { hour: 'asc' } });

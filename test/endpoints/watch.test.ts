@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { routeNotifications } from '../../src/delivery/notify.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
@@ -8,17 +8,15 @@ import { readNotified } from '../../src/endpoints/notified.js';
 import { watchEndpoints } from '../../src/endpoints/watch.js';
 import { NIL_ID } from '../../src/platform/ids.js';
 import { makeBacklog } from '../support/backlog.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let clientId: string;
 beforeAll(async () => {
-  db = await createTestDatabase();
   clientId = await makeClient(db);
 });
-afterAll(() => db.drop());
 
 const endpoint = async () => {
   const { id } = await makeEndpoint(db, clientId, { url: 'https://hooks.example.com/in?token=t0ken' });

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { problemResponse, refusalOf } from '../../src/http/response.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { Refusal } from '../../src/platform/refusal.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const byModel = (tx: Handle, id: string) => tx.prisma.client.update({ where: { id }, data: { name: 'x' } });
 const byStatement = (tx: Handle, id: string) =>

@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { beforeAll, expect, jest, test } from '@jest/globals';
 import { handOverAfterCommit } from '../../src/delivery/append.js';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { DeadlinePassed, withDeadline } from '../../src/platform/deadline.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 
-let database: TestDatabase;
+const database = await openTestDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   await database.query('create table made (name text)', []);
 });
-afterAll(() => database.drop());
 
 const made = async () => (await database.query<{ name: string }>('select name from made', [])).map(({ name }) => name);
 

@@ -1,17 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { describeLimit, LIMITS, type Rate } from '../../src/platform/limits.js';
 import { MemoryLimit, PostgresLimit, SavingLimit } from '../../src/platform/rate-limit.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { ageUses, countUses, setUses } from '../support/limits.js';
 import { randomFrom } from '../support/random.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const limitOf = (amount: number): Rate => ({
   what: 'uses',

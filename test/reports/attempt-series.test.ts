@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
 import { readAttemptSeries } from '../../src/reports/attempt-series.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 const NOW = Date.UTC(2026, 10, 22, 6, 30);
 const ago = (hours: number) => new Date(NOW - hours * HOUR);

@@ -2,14 +2,10 @@ import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { newId, timeOf } from '../../src/platform/ids.js';
 import { listDeliveries } from '../../src/reports/read-deliveries.js';
 import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db?.drop());
+const db = await openTestDatabase();
 
 /** Makes an event at `minute` with one delivery for each endpoint. */
 async function makeEvent(clientId: string, minute: number, endpoints: readonly string[], transferId = newId()) {

@@ -1,14 +1,10 @@
 import { newId } from '../../src/platform/ids.js';
 import { getDeliveryWithAttempts } from '../../src/reports/read-deliveries.js';
 import { readEventTimeline } from '../../src/reports/read-events.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db?.drop());
+const db = await openTestDatabase();
 
 async function makeDelivery(clientId: string, eventId: string, attempts: number) {
   const endpoint = await makeEndpoint(db, clientId);

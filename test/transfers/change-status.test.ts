@@ -4,17 +4,13 @@ import { isId, timeOf } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { NEXT_STATUSES, TRANSFER_STATUSES } from '../../src/transfers/states.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let clientId: string;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
 beforeEach(async () => {
   clientId = await makeClient(db);
 });

@@ -1,18 +1,14 @@
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { rowsOf as handled, nodesOf, openExplained } from '../../bench/lists/plans.js';
 import { changeClient, revokeClient } from '../../src/auth/clients.js';
 import { recordAudit } from '../../src/platform/audit.js';
 import { newId } from '../../src/platform/ids.js';
 import { eraseClient } from '../../src/transfers/erase-client.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { BY_OPERATOR, makeClient, makeEndpoint, makeTransfer, OPERATOR } from '../support/factories.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 /** A client, revoked a minute ago, with five transfers and two endpoints. */
 async function revoked(): Promise<string> {

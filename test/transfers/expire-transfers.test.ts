@@ -1,23 +1,21 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { openDatabase } from '../../src/platform/database/database.js';
 import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { newId } from '../../src/platform/ids.js';
 import { expireTransfers } from '../../src/transfers/expire-transfers.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { BY_OPERATOR, makeClient } from '../support/factories.js';
 import { createOwnedDatabase } from '../support/runtime-role.js';
 
 const DAY = 86_400_000;
 const RETENTION = 100 * DAY;
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let clientId: string;
 beforeAll(async () => {
-  db = await createTestDatabase();
   clientId = await makeClient(db);
 });
-afterAll(() => db.drop());
 
 /** A transfer that was made and changed `days` ago, in two steps. */
 async function transfer(status: TransferStatus, days: number, changed = days): Promise<string> {

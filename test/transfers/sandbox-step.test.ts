@@ -1,19 +1,15 @@
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { makeSandboxStep } from '../../src/transfers/sandbox.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
 import { type RecordingHandover, recordingHandover } from '../support/recording-handover.js';
 
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let clientId: string;
 let handover: RecordingHandover;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
 beforeEach(async () => {
   handover = recordingHandover();
   clientId = await makeClient(db);

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { expireAudit, listEntries } from '../../../src/platform/audit.js';
 import { openDatabase } from '../../../src/platform/database/database.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
 import { newId } from '../../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 import { BY_OPERATOR } from '../../support/factories.js';
 import { createOwnedDatabase } from '../../support/runtime-role.js';
 
 const DAY = 86_400_000;
 const RETENTION = 100 * DAY;
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 /** An entry that was made `days` ago. */
 async function entry(days: number): Promise<string> {

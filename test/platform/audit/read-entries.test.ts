@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../../bench/lists/plans.js';
 import { listEntries, recordAudit } from '../../../src/platform/audit.js';
 import { timeOf } from '../../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 import { OPERATOR } from '../../support/factories.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 it('lists the newest entries first, with filters and page by page', async () => {
   await recordAudit(db, { actor: OPERATOR, action: 'clients.revoke', target: 'a' });

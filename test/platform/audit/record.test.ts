@@ -9,14 +9,10 @@ import {
 } from '../../../src/auth/clients.js';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { newId } from '../../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 import { makeEndpoint, OPERATOR } from '../../support/factories.js';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 /** The entries of a target, oldest first. */
 async function entriesOf(target: string | null) {

@@ -6,14 +6,9 @@ import { type Database, openDatabase } from '../../../src/platform/database/data
 import { isConflict, isRefusedData, isUnreachable } from '../../../src/platform/database/faults.js';
 import { Prisma } from '../../../src/platform/database/generated/client.js';
 import { Secret } from '../../../src/platform/secret.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 /** What a statement throws after Postgres ended its session. */
 async function afterIdleTransaction(): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../../bench/lists/plans.js';
 import { makeTenants, makeTransfers, type Tenants } from '../../../bench/tenants.js';
@@ -7,7 +7,7 @@ import { leaseById } from '../../../src/delivery/lease.js';
 import { recordAttempts } from '../../../src/delivery/record.js';
 import { newId } from '../../../src/platform/ids.js';
 import { changeAll } from '../../../src/transfers/change-status.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 import { masterKeys, outcome } from '../../support/factories.js';
 import { ENDED } from '../../support/made-attempt.js';
 
@@ -22,18 +22,16 @@ const BATCHES = 140;
 const TOKEN = newId();
 const handover = { retryDelays: [0], leaseTerms: () => NOTHING_LEASED };
 
-let db: TestDatabase;
+const db = await openTestDatabase();
 let client: pg.Client;
 let tenants: Tenants;
 
 beforeAll(async () => {
-  db = await createTestDatabase();
   client = await db.openSession();
   tenants = await makeTenants({ database: client, masterKeys }, 'http://x', { clients: 1, endpointsEach: 1 });
   // No statistics come by themselves, as in the first minute of a burst.
   await client.query(FILLED.map((table) => `alter table ${table} set (autovacuum_enabled = false)`).join(';'));
 });
-afterAll(() => db?.drop());
 
 /** Changes so many transfers in one statement, leases the first attempts in another and records them in a third. */
 async function runBatch(explained: ExplainedDatabase, size: number): Promise<void> {

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { newId } from '../../../src/platform/ids.js';
 import { removeExpiredRows } from '../../../src/platform/retention.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../../support/factories.js';
 
 const HOUR = 3_600_000;
 const RETENTION = 720 * HOUR;
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
 
 it('removes stored responses after 24 h, a limited number at a time, and no younger one', async () => {
   const clientId = await makeClient(db);
