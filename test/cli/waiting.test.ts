@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
 import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
-import { must } from '../support/caller.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
 import { runCommand } from '../support/command.js';
-import { type MortalService, startMortalService } from '../support/mortal-service.js';
+import { startService } from '../support/service.js';
 import { onLinux, untilOnTerminal } from '../support/terminal.js';
 import { SECRET } from '../support/transfers.js';
 
 // Commands that wait for the work of a worker.
 
-let service: MortalService;
+const statuses = [204, 204, 503];
+const service = await startService({
+  receive: (socket) => socket.write(`HTTP/1.1 ${statuses.shift() ?? 204} x\r\nContent-Length: 0\r\n\r\n`),
+  settings: { DELIVERY_RETRY_DELAYS: '0s,1h' },
+});
+await service.register();
+const { prisma } = service.database;
 const receivers: CheckedReceiver[] = [];
 let deliveryId: string;
 beforeAll(async () => {
-  service = await startMortalService();
-  service.responses.statuses = [204, 204, 503];
-  const transfer = await service.makeTransfer();
-  await service.change(transfer);
-  deliveryId = (await service.untilDelivered(transfer)).id;
-}, 120_000);
-afterAll(async () => {
-  await Promise.all(receivers.map((receiver) => receiver.close()));
-  await service?.stop();
+  await service.change(await service.makeTransfer());
+  await service.untilDelivered();
+  deliveryId = (await prisma.delivery.findFirstOrThrow()).id;
 });
+afterAll(() => Promise.all(receivers.map((receiver) => receiver.close())));
 
 const retry = (...args: string[]) => runCommand(['deliveries', 'retry', deliveryId, '--wait', ...args], service.env);
 
@@ -41,7 +41,7 @@ describe('`deliveries retry --wait`', () => {
 async function register(mistake?: Mistake): Promise<string> {
   const receiver = await startCheckedReceiver(SECRET, mistake);
   receivers.push(receiver);
-  return (await must(service.client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }))).webhookId;
+  return service.register({ url: receiver.url });
 }
 
 describe('`endpoints check`', () => {
@@ -51,7 +51,7 @@ describe('`endpoints check`', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^status +passed$/m);
     for (const name of CHECK_CASE_NAMES) expect(stdout).toMatch(new RegExp(`^${name}\\ttrue\\t`, 'm'));
-    const entries = await service.database.prisma.auditEntry.findMany({ where: { action: 'endpoints.check' } });
+    const entries = await prisma.auditEntry.findMany({ where: { action: 'endpoints.check' } });
     expect(entries.map(({ target, actor }) => [target, actor.startsWith('cli:')])).toEqual([[webhookId, true]]);
   });
 
@@ -74,7 +74,7 @@ describe('`endpoints check`', () => {
 });
 
 onLinux('`deliveries retry --wait` says on a terminal that it waits', async () => {
-  await service.stopService();
+  await service.running.start.stop();
   const args = ['deliveries', 'retry', deliveryId, '--wait'];
   await untilOnTerminal(args, service.env, /waiting for a worker …\r\n/);
 });

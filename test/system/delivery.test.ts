@@ -1,24 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import { expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
 import { Webhook } from 'standardwebhooks';
-import { type Caller, caller, must } from '../support/caller.js';
+import { must } from '../support/caller.js';
 import { splitRequest } from '../support/delivered.js';
-import { createDeployment, type Deployment } from '../support/deployment.js';
-import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
-import { type RoleProcess, startRole } from '../support/role-process.js';
+import { startService } from '../support/service.js';
 import { SECRET, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // The whole service in one process. This process is the client and the receiver.
 
-let deployment: Deployment;
-let service: RoleProcess;
-let client: Caller;
-let clientId: string;
-let temporal: Client;
-let receiver: RawReceiver;
 /** The status of the receiver's responses. */
 let responseStatus = 204;
 /** Bytes that the receiver sends before each response. */
@@ -26,22 +18,11 @@ let prefix = '';
 /** The headers of its responses. */
 let fields = 'Content-Length: 0\r\n';
 
-beforeAll(async () => {
-  deployment = await createDeployment();
-  temporal = deployment.temporal.client;
-  receiver = await startRawReceiver((socket) => socket.write(`${prefix}HTTP/1.1 ${responseStatus} x\r\n${fields}\r\n`));
-  service = startRole('start', deployment.env);
-  await service.ready;
-  const credentials = await deployment.createCredentials();
-  clientId = credentials.client_id;
-  client = await caller(deployment.at, credentials);
+const service = await startService({
+  receive: (socket) => socket.write(`${prefix}HTTP/1.1 ${responseStatus} x\r\n${fields}\r\n`),
 });
-
-afterAll(async () => {
-  await service?.stop();
-  await receiver?.close();
-  await deployment?.close();
-});
+const { call: client, credentials, receiver } = service;
+const temporal = service.temporal.client;
 
 const PATH = "/hooks/it's/in?tenant=a%20b&$filter='x'";
 
@@ -50,10 +31,9 @@ async function makeEvent(fields = {}) {
   for (const { webhookId } of (await must(client('GET', '/webhook-endpoints'))).data) {
     await must(client('DELETE', `/webhook-endpoints/${webhookId}`));
   }
-  const url = `${receiver.url}${PATH}`;
-  const { webhookId } = await must(client('POST', '/webhook-endpoints', { url, secret: SECRET, ...fields }));
-  const { id: transferId } = await must(client('POST', '/transfers', transferRequest()));
-  await must(client('POST', `/sandbox/transfers/${transferId}/status`, { status: 'PROCESSING' }));
+  const webhookId = await service.register({ url: `${receiver.url}${PATH}`, ...fields });
+  const transferId = await service.makeTransfer();
+  await must(service.change(transferId));
   const [event] = (await must(client('GET', `/events?transfer_id=${transferId}`))).data;
   const [delivery] = (await must(client('GET', `/events/${event.id}/deliveries`))).data;
   return { webhookId, transferId, eventId: event.id as string, deliveryId: delivery.id as string };
@@ -117,7 +97,7 @@ test('a change of status arrives byte for byte as in the contract, and Temporal 
     `transfer.status_changed PROCESSING → 127.0.0.1:${receiver.port} …${webhookId.slice(-8)}`,
   );
   expect(description.searchAttributes).toMatchObject({
-    ClientId: [clientId],
+    ClientId: [credentials.client_id],
     TransferId: [transferId],
     EventType: ['transfer.status_changed'],
     WebhookIds: [webhookId],

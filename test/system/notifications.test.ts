@@ -1,15 +1,13 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { verify } from '../../clients/typescript/src/verify.js';
 import { listEntries } from '../../src/platform/audit.js';
 import { freePort } from '../../src/platform/free-port.js';
-import { type Caller, caller, must } from '../support/caller.js';
+import { must } from '../support/caller.js';
 import { runCommand } from '../support/command.js';
-import { createDeployment, type Deployment } from '../support/deployment.js';
 import { makeEvent } from '../support/events.js';
-import { type MortalRole, startMortalRole } from '../support/role-process.js';
-import { SECRET, transferRequest } from '../support/transfers.js';
+import { startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 // A receiver that dies, followed from its first failure to those who are told. The whole service in one process.
@@ -24,78 +22,54 @@ interface Message {
   data: Record<string, unknown>;
 }
 
-let deployment: Deployment;
-let server: Server;
-let service: MortalRole;
-let client: Caller;
-let clientId: string;
-let webhookId: string;
-let metricsPort: number;
 const messages: Message[] = [];
 /** The status of the receiver's responses. */
 let status = 500;
 /** The status of the responses of those who are told. */
 let told = 204;
 
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const [path, body] = [request.url ?? '', Buffer.concat(chunks)];
-    if (path === '/hooks') return void response.writeHead(status).end();
-    verify({
-      secret: path === '/operator' ? OPERATORS : CLIENTS,
-      header: request.headers['service-signature'] as string,
-      body,
-    });
-    messages.push({ to: path.slice(1), ...JSON.parse(body.toString()) });
-    response.writeHead(told).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  metricsPort = await freePort();
-  deployment = await createDeployment({
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const [path, body] = [request.url ?? '', Buffer.concat(chunks)];
+  if (path === '/hooks') return void response.writeHead(status).end();
+  const secret = path === '/operator' ? OPERATORS : CLIENTS;
+  verify({ secret, header: request.headers['service-signature'] as string, body });
+  messages.push({ to: path.slice(1), ...JSON.parse(body.toString()) });
+  response.writeHead(told).end();
+});
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const metricsPort = await freePort();
+const service = await startService({
+  settings: {
     METRICS_PORT: String(metricsPort),
     ...{ NOTIFY_URL: `${url}/operator`, NOTIFY_SECRET: OPERATORS, DELIVERY_RETRY_DELAYS: '0s,1s' },
-  });
-  await begin();
-  const credentials = await deployment.createCredentials();
-  clientId = credentials.client_id;
-  client = await caller(deployment.at, credentials);
-  const env = { ...deployment.env };
-  const set = await runCommand(['clients', 'set-notify', clientId, '--url', `${url}/client`, '--secret', CLIENTS], env);
-  expect(set).toMatchObject({ code: 0 });
-  ({ webhookId } = await must(client('POST', '/webhook-endpoints', { url: `${url}/hooks`, secret: SECRET })));
+  },
 });
-afterAll(async () => {
-  await service?.stop();
-  await new Promise((resolve) => server?.close(resolve));
-  await deployment?.close();
-});
+const { call: client, database, running } = service;
+const clientId = service.credentials.client_id;
+const notify = ['clients', 'set-notify', clientId, '--url', `${url}/client`, '--secret', CLIENTS];
+expect(await runCommand(notify, { ...service.env })).toMatchObject({ code: 0 });
+const webhookId = await service.register({ url: `${url}/hooks` });
+afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-async function begin(): Promise<void> {
-  service = startMortalRole('start', { ...deployment.env, SHUTDOWN_DELAY: '0s' });
-  await service.ready;
-}
-async function change(): Promise<void> {
-  const { id } = await must(client('POST', '/transfers', transferRequest()));
-  await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }));
-}
 const WAITING = `insert into outbox (event_id, client_id, state) values ($1::uuid, $2::uuid, 'start')`;
 
+const change = async () => must(service.change(await service.makeTransfer()));
 const ofType = (type: string) => messages.filter((message) => message.type === type);
 const workflowsEnded = () =>
-  waitFor('the end of the workflows', async () => (await deployment.database.prisma.workflowStart.count()) === 0);
+  waitFor('the end of the workflows', async () => (await database.prisma.workflowStart.count()) === 0);
 const bothTold = (type: string) =>
   waitFor(`${type} for both`, () => new Set(ofType(type).map(({ to }) => to)).size === 2);
 
 it('an endpoint that fails is told to operator and client once, by two workers of which one is killed before', async () => {
   told = 500;
-  const other = startMortalRole('worker', { ...deployment.env, METRICS_PORT: '', SHUTDOWN_DELAY: '0s' });
+  const other = await service.start('worker', { METRICS_PORT: '' });
   await change();
-  await service.dieAt('before-notified');
-  expect(await service.ended).toBe('SIGKILL');
-  await begin();
+  await running.start.dieAt('before-notified');
+  expect(await running.start.ended).toBe('SIGKILL');
+  await service.start('start');
   await waitFor('a first try', () => ofType('endpoint.failing').length > 0);
   told = 204;
   await bothTold('endpoint.failing');
@@ -105,20 +79,19 @@ it('an endpoint that fails is told to operator and client once, by two workers o
   await workflowsEnded();
   await other.stop();
   const where = { type: 'endpoint.failing' };
-  expect(await deployment.database.prisma.notification.count({ where })).toBe(1);
+  expect(await database.prisma.notification.count({ where })).toBe(1);
 });
 
 it('workflows that are behind are told to the operator alone, also where the process is killed after that change', async () => {
-  await service.stop();
+  await running.start.stop();
   const at = Date.now() - 1_200_000;
-  const eventId = await makeEvent(deployment.database, clientId, at);
-  await deployment.database.query(WAITING, [eventId, clientId]);
-  service = startMortalRole('start', { ...deployment.env, TEMPORAL_ADDRESS: '127.0.0.1:1', SHUTDOWN_DELAY: '0s' });
-  await service.ready;
-  await waitFor('the change', () => deployment.database.prisma.notification.count({ where: { endpointId: null } }));
-  service.process.kill('SIGKILL');
-  await service.ended;
-  await begin();
+  const eventId = await makeEvent(database, clientId, at);
+  await database.query(WAITING, [eventId, clientId]);
+  const { process: child, ended } = await service.start('start', { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  await waitFor('the change', () => database.prisma.notification.count({ where: { endpointId: null } }));
+  child.kill('SIGKILL');
+  await ended;
+  await service.start('start');
   await waitFor('the message', () => ofType('workflows.behind').length > 0);
   const [message] = ofType('workflows.behind');
   expect(message).toMatchObject({ to: 'operator', data: { events: expect.any(Number) } });
@@ -127,18 +100,18 @@ it('workflows that are behind are told to the operator alone, also where the pro
 });
 
 it('an endpoint that is gone is told though the process is killed before it can tell, with its audit entry', async () => {
-  await service.dieAt('before-notified');
-  await service.ended;
-  await begin();
-  await service.dieAt('after-notification-sent');
+  await running.start.dieAt('before-notified');
+  await running.start.ended;
+  await service.start('start');
+  await running.start.dieAt('after-notification-sent');
   status = 410;
   await change();
-  expect(await service.ended).toBe('SIGKILL');
-  await begin();
-  await deployment.database.query(`update workflow_starts set start_after = now()`, []);
+  expect(await running.start.ended).toBe('SIGKILL');
+  await service.start('start');
+  await database.query(`update workflow_starts set start_after = now()`, []);
   await bothTold('endpoint.disabled');
   expect(ofType('endpoint.disabled')[0]).toMatchObject({ data: { webhookId, reason: 'gone', cancelled: 0 } });
-  const [entry] = await listEntries(deployment.database, { target: webhookId, actor: 'service', take: 10 });
+  const [entry] = await listEntries(database, { target: webhookId, actor: 'service', take: 10 });
   expect(entry).toMatchObject({ action: 'endpoints.disable', details: { client_id: clientId, reason: 'gone' } });
 });
 

@@ -1,44 +1,28 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
-import { type Caller, must } from '../support/caller.js';
-import { createDeployment, type Deployment } from '../support/deployment.js';
-import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
-import { type RoleProcess, startRole } from '../support/role-process.js';
-import { SECRET, transferRequest } from '../support/transfers.js';
+import { must } from '../support/caller.js';
+import { startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
 // `api` and `worker` as separate processes, on a real Temporal. The API starts while Temporal is unavailable.
 
 const STEP = 1_000;
-let deployment: Deployment;
-let receiver: RawReceiver;
-let api: RoleProcess;
-let worker: RoleProcess | undefined;
-let client: Caller;
-
-beforeAll(async () => {
-  deployment = await createDeployment({ SANDBOX_STEP: `${STEP}ms` });
-  receiver = await startRawReceiver((socket) => socket.write('HTTP/1.1 204 x\r\n\r\n'));
-  api = startRole('api', { ...deployment.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-  await api.ready;
-  client = await deployment.createClient();
-  await must(client('POST', '/webhook-endpoints', { url: receiver.url, secret: SECRET }));
+const service = await startService({
+  roles: ['api'],
+  settings: { SANDBOX_STEP: `${STEP}ms` },
+  faults: { api: { TEMPORAL_ADDRESS: '127.0.0.1:1' } },
 });
-afterAll(async () => {
-  await Promise.all([api?.stop(), worker?.stop()]);
-  await receiver?.close();
-  await deployment?.close();
-});
+const { call: client } = service;
+await service.register();
 
-const create = async (account: string): Promise<string> =>
-  (await must(client('POST', '/transfers', transferRequest({ destination: { name: 'Ada', account } })))).id;
+const create = (account: string) => service.makeTransfer({ destination: { name: 'Ada', account } });
 const read = (id: string) => must(client('GET', `/transfers/${id}`));
 const until = (id: string, status: string) =>
   waitFor(`${id} to be ${status}`, async () => {
     const transfer = await read(id);
     return transfer.status === status && transfer;
   });
-const workflowOf = (id: string) => deployment.temporal.client.workflow.getHandle(`sandbox-${id}`);
+const workflowOf = (id: string) => service.temporal.client.workflow.getHandle(`sandbox-${id}`);
 
 const OUTCOMES = [
   ['SANDBOX-COMPLETE', ['PROCESSING', 'SENT', 'COMPLETED'], null],
@@ -50,8 +34,7 @@ const OUTCOMES = [
 describe('a simulated transfer', () => {
   it('is created while Temporal is unavailable, and moves when the workers are back', async () => {
     const id = await create('SANDBOX-COMPLETE');
-    worker = startRole('worker', deployment.env);
-    await worker.ready;
+    await service.start('worker');
     await until(id, 'COMPLETED');
   });
 
@@ -93,7 +76,7 @@ describe('a simulated transfer', () => {
     expect(await workflowOf(id).result()).toBe('FAILED');
     const { status, status_history } = await read(id);
     expect(status).toBe('FAILED');
-    const { endedAt, stepsMade } = await deployment.database.prisma.sandboxTransfer.findUniqueOrThrow({
+    const { endedAt, stepsMade } = await service.database.prisma.sandboxTransfer.findUniqueOrThrow({
       where: { transferId: id },
     });
     // The second step may come before the change; then the last never comes.
@@ -121,9 +104,7 @@ describe('a simulated transfer', () => {
     const id = await create('SANDBOX-COMPLETE');
     await until(id, 'PROCESSING');
     await workflowOf(id).terminate();
-    await deployment.database.query('update workflow_starts set start_after = now() where transfer_id = $1::uuid', [
-      id,
-    ]);
+    await service.database.query('update workflow_starts set start_after = now() where transfer_id = $1::uuid', [id]);
     const { status_history } = await until(id, 'COMPLETED');
     expect(status_history).toHaveLength(4);
   });

@@ -5,33 +5,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import { TransferServiceError } from '../../../clients/typescript/src/error.js';
-import { type MortalService, startMortalService } from '../../support/mortal-service.js';
+import { startService } from '../../support/service.js';
 import { endpointRequest, SECRET, transferRequest } from '../../support/transfers.js';
 import { closeServers, FRAMEWORKS } from '../../support/webhook-frameworks.js';
 
 // The client and its CLI against the real service.
 
-let mortal: MortalService;
-let client: TransferServiceClient;
-let folder: string;
-
-beforeAll(async () => {
-  mortal = await startMortalService();
-  client = new TransferServiceClient(mortal.login);
-  folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
-  const { baseUrl, clientId, clientSecret } = mortal.login;
-  const credentials = { base_url: baseUrl, client_id: clientId, client_secret: clientSecret };
-  writeFileSync(join(folder, 'credentials.json'), JSON.stringify(credentials));
-  writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
-});
+const service = await startService();
+const { client_id: clientId, client_secret: clientSecret } = service.credentials;
+const login = { baseUrl: service.at.base_url, clientId, clientSecret };
+const client = new TransferServiceClient(login);
+const acceptsAll = await service.register();
+const folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
+writeFileSync(join(folder, 'credentials.json'), JSON.stringify({ base_url: login.baseUrl, ...service.credentials }));
+writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
 afterEach(closeServers);
-afterAll(async () => {
-  await mortal?.stop();
-  if (folder) rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function startCli(...args: string[]) {
   const given = args.includes('--credentials') ? args : [...args, '--credentials', 'credentials.json'];
@@ -69,7 +61,7 @@ describe('the API', () => {
     const transfer = await client.transfers.create(transferRequest());
     const moved = await client.sandbox.setTransferStatus(transfer.id, { status: 'PROCESSING' });
     expect(moved.status).toBe('PROCESSING');
-    await mortal.untilDelivered(transfer.id);
+    await service.untilDelivered();
     const [event] = (await client.events.list({ transfer_id: transfer.id }).page()).data;
     const [delivery] = (await client.events.listDeliveries(event!.id).page()).data;
     expect((await client.deliveries.get(delivery!.id)).attempts).toHaveLength(1);
@@ -84,7 +76,7 @@ describe('the API', () => {
       errors: [expect.objectContaining({ pointer: '/url' })],
       requestId: expect.stringMatching(/./),
     });
-    const wrong = new TransferServiceClient({ ...mortal.login, clientSecret: 'wrong' });
+    const wrong = new TransferServiceClient({ ...login, clientSecret: 'wrong' });
     await expect(wrong.transfers.list().page()).rejects.toMatchObject({ code: 'invalid_client', status: 401 });
   });
 
@@ -106,9 +98,9 @@ test('kill -9 of the service after its commit: a repeat with the key of the erro
       { status: 'PROCESSING' },
       idempotencyKey === undefined ? {} : { idempotencyKey },
     );
-  const changed = await mortal.dieAndBegin(['after-commit', 1], () => persistently(change));
+  const changed = await service.dieAndStart('after-commit', () => persistently(change));
   expect(changed).toMatchObject({ id, status: 'PROCESSING' });
-  await mortal.untilDelivered(id);
+  await service.untilDelivered();
   expect((await client.transfers.get(id)).status_history).toHaveLength(2);
 });
 
@@ -149,7 +141,7 @@ describe('the CLI', () => {
     expect([passed.code, passed.stderr]).toEqual([0, '']);
     expect(JSON.parse(passed.stdout).cases).toHaveLength(9);
     await client.webhookEndpoints.delete(webhookId);
-    const { code, stdout } = await runCli('check', mortal.webhookId);
+    const { code, stdout } = await runCli('check', acceptsAll);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^passed valid: 204$/m);
     expect(stdout).toMatch(/^FAILED wrong_secret: 204, expected refused\. .+$/m);

@@ -29,7 +29,7 @@ describeInBrowser('endpoints, in a browser', () => {
   });
 
   async function editor() {
-    const { credentials, call } = await service.client({ name: 'Acme' });
+    const { credentials, call } = await service.makeClient({ name: 'Acme' });
     const visitor = await service.visitor();
     await signIn(visitor, credentials);
     return { credentials, call, visitor, page: visitor.page };

@@ -32,7 +32,7 @@ describeInBrowser('one event, in a browser', () => {
 
   /** A client with one endpoint and one changed transfer, so one event is in delivery. */
   async function setUp(name = 'Acme') {
-    const { credentials, call } = await console.client({ name });
+    const { credentials, call } = await console.makeClient({ name });
     const endpoint = { url: receiverUrl, secret: 'a secret of sixteen or more', description: 'Ledger' };
     await call('POST', '/webhook-endpoints', endpoint);
     const amount = { value: 1250, currency: 'EUR' };

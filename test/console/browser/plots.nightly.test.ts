@@ -20,7 +20,10 @@ describeInBrowser('plots, in a browser', () => {
 
   beforeAll(async () => {
     service = await startConsoleService();
-    const [client, newcomer] = [await service.client({ name: 'Acme' }), await service.client({ name: 'Newcomer' })];
+    const [client, newcomer] = [
+      await service.makeClient({ name: 'Acme' }),
+      await service.makeClient({ name: 'Newcomer' }),
+    ];
     past = await makePast(service.database, client.credentials.client_id);
     full = await service.visitor();
     await signIn(full, client.credentials);
@@ -30,7 +33,7 @@ describeInBrowser('plots, in a browser', () => {
     untried = (await makeEndpoint(service.database, clientId, { url: 'https://hooks.example.com/new' })).id;
     unsent = await makeEvent(service.database, clientId, Date.now());
     operator = await service.visitor();
-    await signIn(operator, (await service.client({ name: 'Operator', scopes: ['operator'] })).credentials);
+    await signIn(operator, (await service.makeClient({ name: 'Operator', scopes: ['operator'] })).credentials);
   }, 120_000);
   afterAll(() => service?.close());
 

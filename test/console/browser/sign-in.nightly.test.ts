@@ -9,11 +9,11 @@ describeInBrowser('signing in, in a browser', () => {
   });
   afterAll(() => console.close());
 
-  const link = async (call: Awaited<ReturnType<ConsoleService['client']>>['call'], role = 'viewer') =>
+  const link = async (call: Awaited<ReturnType<ConsoleService['makeClient']>>['call'], role = 'viewer') =>
     (await call('POST', '/console-sessions', { role })).body.url as string;
 
   test('a link leaves no code in the address or the history, and opens a session by its button', async () => {
-    const { call } = await console.client({ name: 'Acme' });
+    const { call } = await console.makeClient({ name: 'Acme' });
     const visitor = await console.visitor();
     const { page } = visitor;
     const url = await link(call);
@@ -33,7 +33,7 @@ describeInBrowser('signing in, in a browser', () => {
   });
 
   test('a link that is opened again in the same tab leaves no code in the address and still signs in', async () => {
-    const { call } = await console.client({ name: 'Acme' });
+    const { call } = await console.makeClient({ name: 'Acme' });
     const visitor = await console.visitor();
     const { page } = visitor;
     const url = await link(call);
@@ -51,7 +51,7 @@ describeInBrowser('signing in, in a browser', () => {
   });
 
   test('without script, the code of a link is pasted', async () => {
-    const { call } = await console.client({ name: 'Acme' });
+    const { call } = await console.makeClient({ name: 'Acme' });
     const visitor = await console.visitor({ javaScriptEnabled: false });
     const { page } = visitor;
     const url = await link(call);
