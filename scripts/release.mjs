@@ -136,12 +136,24 @@ function readiness() {
   return found;
 }
 
+/**
+ * Publishes the client, and where IMAGE_REPOSITORY (such as ghcr.io/OWNER/transfer-service) says so, the image with its
+ * SBOM and provenance, the chart, and a GitHub release that keeps the files. Image and sums are signed by the identity of
+ * the workflow: npm and cosign get it from CI, so there is no long-lived key or token.
+ */
 function publish() {
-  // Provenance (publishConfig) needs a CI service that npm trusts.
   run('npm', 'publish', `./${OUT}/transfer-service-client-${version}.tgz`);
-  const { IMAGE_REPOSITORY } = process.env;
-  if (!hasEngine || !IMAGE_REPOSITORY) return step('no image was pushed: IMAGE_REPOSITORY or the engine is missing');
-  const pushed = `${IMAGE_REPOSITORY}:${version}`;
-  run('docker', 'tag', image, pushed);
-  run('docker', 'push', pushed);
+  const { IMAGE_REPOSITORY: repository } = process.env;
+  if (!hasEngine || !repository) return step('nothing else is published: IMAGE_REPOSITORY or the engine is missing');
+  const metadata = 'dist/image.json';
+  // The engine's own builder makes no attestations.
+  run('docker', 'buildx', 'create', '--use', '--driver=docker-container');
+  const attested = ['--sbom=true', '--provenance=mode=max', `--metadata-file=${metadata}`];
+  run('docker', 'buildx', 'build', ...attested, `--tag=${repository}:${version}`, '--push', '.');
+  const { 'containerimage.digest': digest } = JSON.parse(readFileSync(metadata, 'utf8'));
+  run('cosign', 'sign', '--yes', `${repository}@${digest}`);
+  run('helm', 'push', chart, `oci://${repository.replace(/[^/]*$/, 'charts')}`);
+  run('cosign', 'sign-blob', '--yes', `--bundle=${OUT}/SHA256SUMS.sigstore.json`, `${OUT}/SHA256SUMS`);
+  const assets = readdirSync(OUT).map((name) => join(OUT, name));
+  run('gh', 'release', 'create', `v${version}`, ...assets, '--verify-tag', `--notes-file=${OUT}/README.md`);
 }

@@ -120,22 +120,8 @@ const verdicts = (output: string) => {
   return Object.fromEntries(judged.map(({ name }, i) => [name, given[i]]));
 };
 
-test('the guide has a snippet for each language', () => {
-  expect([...snippets.keys()].sort()).toEqual([
-    'once.sql',
-    'receiver.ts',
-    'verify.cs',
-    'verify.ex',
-    'verify.go',
-    'verify.java',
-    'verify.kt',
-    'verify.php',
-    'verify.py',
-    'verify.rb',
-    'verify.rs',
-    'verify.sh',
-    'verify.ts',
-  ]);
+test('the guide has a snippet for each language without a package', () => {
+  expect([...snippets.keys()].sort()).toEqual(['once.sql', 'receiver.ts', 'verify.ex', 'verify.rs', 'verify.sh']);
 });
 
 test('the example delivery of the reference has a valid signature', () => {
@@ -165,55 +151,12 @@ test('the TypeScript snippets compile without errors', () => {
   run(join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json']);
 });
 
-test('Node.js, without the package', () => {
-  driver('driver.mjs');
-  javascript('verify.ts');
-  expect(verdicts(run(process.execPath, ['driver.mjs', 'cases.json']))).toEqual(expected);
-});
-
-where(here('python3', '--version'))('Python', () => {
-  driver('driver.py');
-  expect(verdicts(run('python3', ['driver.py', 'cases.json']))).toEqual(expected);
-});
-
-// The first run on a machine compiles Go's standard library.
-where(here('go', 'version'))('Go', () => {
-  driver('driver.go.txt', 'driver.go');
-  expect(verdicts(run('go', ['run', 'verify.go', 'driver.go', 'cases.json']))).toEqual(expected);
-});
-
-where(here('php', '--version'))('PHP', () => {
-  driver('driver.php');
-  expect(verdicts(run('php', ['driver.php', 'cases.json']))).toEqual(expected);
-});
-
-where(here('ruby', '--version'))('Ruby', () => {
-  driver('driver.rb');
-  expect(verdicts(run('ruby', ['driver.rb', 'cases.json']))).toEqual(expected);
-});
-
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const orNull = (text: string | null) => (text === null ? 'null' : base64(text));
 /** For a language without a JSON parser: header, body, secret and time of each case in base64, or `null`. */
 const given = judged.flatMap(({ header, body_base64, secret, now }) => [
   ...[orNull(header), body_base64, base64(secret), orNull(now)],
 ]);
-
-where(here('javac', '-version'))('Java', () => {
-  driver('driver.java.txt', 'driver.java');
-  run('javac', ['-d', '.', 'verify.java', 'driver.java']);
-  expect(verdicts(run('java', ['-cp', '.', 'Driver', ...given]))).toEqual(expected);
-});
-
-where(here('kotlinc', '-version'))(
-  'Kotlin',
-  () => {
-    driver('driver.kt.txt', 'driver.kt');
-    run('kotlinc', ['verify.kt', 'driver.kt', '-include-runtime', '-d', 'kotlin.jar']);
-    expect(verdicts(run('java', ['-jar', 'kotlin.jar', ...given]))).toEqual(expected);
-  },
-  300_000,
-);
 
 where(here('elixir', '--version'))('Elixir', () => {
   driver('driver.exs.txt', 'driver.exs');
