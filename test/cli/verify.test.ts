@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { standardHeaders } from '../../clients/typescript/src/standard.js';
-import { runCli } from '../support/cli.js';
 import { runCommand } from '../support/command.js';
 
 const SECRET = 'correct horse battery';

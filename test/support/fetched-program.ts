@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 /** Where the tools of other languages stay between runs. */
 const cache = join(homedir(), '.cache/transfer-service/tools');
@@ -21,4 +22,14 @@ export function testFetched(name: string, { fetch }: FetchedProgram) {
   if (status === 0) return test;
   process.stderr.write(`skipped: ${name} cannot be fetched: ${`${stderr}${stdout}`.trim().split('\n').at(-1)}\n`);
   return test.skip;
+}
+
+/** Runs the program in a new folder. @returns its output */
+export async function runFetched({ run }: FetchedProgram, cwd: string, env: Record<string, string>): Promise<string> {
+  mkdirSync(cwd);
+  const { stdout } = await promisify(execFile)('nice', ['sh', '-c', run], {
+    ...{ cwd, maxBuffer: 2 ** 26 },
+    env: { ...process.env, NODE_OPTIONS: '', CACHE: cache, ...env },
+  });
+  return stdout.trim();
 }
