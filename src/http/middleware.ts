@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type Router from '@koa/router';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Authority } from '../auth/authority.js';
 import type { Scope } from '../auth/caller.js';
 import type { Config } from '../platform/config/config.js';
-import { newId } from '../platform/ids.js';
 import { clientAddress, Networks } from '../platform/networks.js';
 import { PROBLEMS, Refusal } from '../platform/refusal.js';
 import type { Log } from '../platform/telemetry/log.js';
@@ -35,7 +35,7 @@ export const requestId: AppMiddleware = (ctx, next) => {
 /** The id that the request has, if it is valid, else a new id. */
 export function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newId();
+  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
 }
 
 /**

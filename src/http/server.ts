@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -5,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Koa from 'koa';
 import type { Config } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
-import { newId } from '../platform/ids.js';
 import { guardSockets } from '../platform/networks.js';
 import { Refusal } from '../platform/refusal.js';
 import { type RejectedRequest, requestIdOf } from './middleware.js';
@@ -127,7 +127,9 @@ export async function listen<State, Ctx>(
         socket.end();
         return;
       }
-      const requestId = String(response?.getHeader('X-Request-Id') ?? (response ? requestIdOf(response.req) : newId()));
+      const requestId = String(
+        response?.getHeader('X-Request-Id') ?? (response ? requestIdOf(response.req) : randomUUID()),
+      );
       const { text } = problemOf(status, detail, config.baseUrl, requestId, response?.req);
       const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n`;
       if (!isSeen) reject({ requestId, status, address: socket.remoteAddress, request: response?.req });
