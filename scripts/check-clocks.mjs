@@ -10,8 +10,6 @@ const MAY = {
   'src/delivery/notify.ts': 'dates a test message, which no row keeps',
   'src/endpoints/hours.ts': "moves an attempt's time to Postgres's clock",
   'src/platform/ids.ts': 'makes the ids of what no row keeps',
-  'src/http/middleware.ts': 'makes the id of a request',
-  'src/http/server.ts': 'makes the id of a request',
   'src/cli/commands/doctor.ts': "compares the machine's clock with Postgres's",
   'src/cli/view.ts': 'shows a person at this machine how long ago a time is',
   'src/temporal/connection.ts': "Temporal's SDK takes a limit as a time",
