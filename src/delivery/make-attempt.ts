@@ -28,6 +28,8 @@ export interface AttemptDependencies {
   /** Time without success after which a failing endpoint is disabled, ms; 0: never (contract, Delivery on the wire). */
   disableAfter: number;
   metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
+  /** Postgres's clock, ms since 1970. */
+  clock: { now: number };
   log: Log;
 }
 
@@ -131,7 +133,7 @@ async function disable(
  * since the spec fixes what is sent.
  */
 function observeAttempt(
-  { metrics, log }: AttemptDependencies,
+  { metrics, clock, log }: AttemptDependencies,
   attempt: LeasedAttempt,
   post: () => Promise<SendOutcome>,
 ): Promise<SendOutcome> {
@@ -146,13 +148,14 @@ function observeAttempt(
   };
   const { traceparent } = attempt;
   return inSpan(`POST ${url.host}`, { kind: SpanKind.CLIENT, attributes, traceparent }, async (span) => {
+    const startedAt = clock.now;
     const outcome = await post();
     setOutcome(span, outcome);
     metrics.attemptMade({
       trigger: attempt.trigger,
       error: outcome.error,
       durationMs: outcome.durationMs,
-      delayMs: isFirst(attempt) ? outcome.startedAt.getTime() - timeOf(attempt.eventId) : undefined,
+      delayMs: isFirst(attempt) ? startedAt - timeOf(attempt.eventId) : undefined,
     });
     log.info(
       {

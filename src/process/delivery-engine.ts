@@ -64,7 +64,7 @@ export function createDeliveryEngine(context: RoleContext) {
   const perEndpoint = config.endpointConcurrency;
   const { workerConcurrency: total, clientConcurrency: perClient } = config;
   const slots: Slots<Job> = new Slots({ perEndpoint, perClient, total, waiting: WAITING }, workers);
-  const attempts: AttemptDependencies = { ...context, sender, recorder, endpointHours, disableAfter };
+  const attempts: AttemptDependencies = { ...context, sender, recorder, endpointHours, disableAfter, clock: workers };
   const wakeUps = sendWakeUps(database, log);
   const dispatcher: Dispatcher = new Dispatcher({
     db: database,

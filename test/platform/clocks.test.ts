@@ -4,12 +4,30 @@ import { revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients
 import { listSigningKeys, rotateSigningKey } from '../../src/auth/signing-keys.js';
 import { LiveWorkers } from '../../src/delivery/live-workers.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
+import { expireAudit } from '../../src/platform/audit.js';
+import { rowOf } from '../../src/platform/database/database.js';
 import { Heartbeat } from '../../src/platform/heartbeat.js';
+import {
+  lowestIdBefore,
+  removeExpiredEvents,
+  removeExpiredRows,
+  TABLES_WITH_EXPIRY,
+} from '../../src/platform/retention.js';
 import { eraseClient } from '../../src/transfers/erase-client.js';
+import { expireTransfers } from '../../src/transfers/expire-transfers.js';
 import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { runCommand } from '../support/command.js';
 import { signedInBrowser } from '../support/console.js';
 import { createTestDispatchers } from '../support/dispatcher.js';
-import { BY_OPERATOR, ENDPOINT_SECRET, fakeSender, masterKeys, OPERATOR, refusedBy } from '../support/factories.js';
+import {
+  BY_OPERATOR,
+  ENDPOINT_SECRET,
+  fakeSender,
+  MASTER_KEY,
+  masterKeys,
+  OPERATOR,
+  refusedBy,
+} from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
@@ -96,6 +114,8 @@ test.each([-1, 1])('a process whose clock is %d h ahead stores and compares the 
   const { text } = await browser.get(`/console/endpoints/${first.webhookId}/new-secret`);
   expect(text.includes('Pending at the first endpoint alone: 1 delivery')).toBe(true);
   expect((await browser.get('/console')).text).not.toMatch(/\d h ago|in \d+ (h|min)/);
+  const shown = async (query: string) => (await browser.get(`/console/transfers?${query}`)).text.includes(id);
+  expect([await shown('created_after=10+min'), await shown('created_before=10+min')]).toEqual([true, false]);
   await call('POST', '/console-sessions', {});
   await call('POST', `${path}/checks`);
 
@@ -140,6 +160,27 @@ test.each([-1, 1])('a process whose clock is %d h ahead stores and compares the 
   await revokeClient(database, OPERATOR, erased);
   await database.query(`update clients set revoked_at = now() - interval '31 seconds' where id = $1::uuid`, [erased]);
   await eraseClient(database, BY_OPERATOR, erased);
+  for (const args of [
+    ['clients', 'create', '--name', 'made by a command'],
+    ['endpoints', 'disable', first.webhookId, '--yes'],
+    ['endpoints', 'enable', first.webhookId],
+    ['keys', 'rotate'],
+  ]) {
+    const env = { ENVIRONMENT: 'sandbox', DATABASE_URL: database.url.reveal(), MASTER_KEY };
+    expect(await runCommand(args, env)).toMatchObject({ code: 0 });
+  }
+  const counts: number[] = [];
+  expect(await expireAudit(database, BY_OPERATOR, HOUR / 2)).toBe(0);
+  expect(await expireTransfers(database, BY_OPERATOR, HOUR / 2)).toBe(0);
+  const before = await lowestIdBefore(database, HOUR / 2);
+  expect((await removeExpiredEvents(database, { before, after: null, limit: 100 })).removed).toBe(0);
+  for (const table of TABLES_WITH_EXPIRY) {
+    const { count } = await rowOf<{ count: number }>(database, `select count(*)::int as count from ${table}`, []);
+    const removed = await removeExpiredRows(database, table, HOUR / 2, 100);
+    expect([table, removed]).toEqual([table, 0]);
+    counts.push(count);
+  }
+  expect(counts.filter((count) => count > 0).length).toBeGreaterThan(6);
   expect(await strangeTimes()).toEqual([]);
   await Promise.all([workers.stop(), apis.stop()]);
 });

@@ -32,7 +32,8 @@ export const NO_WAKE_UPS = { send: () => undefined };
 export function createTestAttempts(db: TestDatabase, sender: Sender, recorder: Recorder): AttemptDependencies {
   const endpointHours = new EndpointHours(db, silentLog);
   const metrics = createMetrics();
-  return { database: db, masterKeys, sender, recorder, endpointHours, disableAfter: 0, metrics, log: silentLog };
+  const shared = { database: db, masterKeys, metrics, log: silentLog, clock: { now: Date.now() } };
+  return { ...shared, sender, recorder, endpointHours, disableAfter: 0 };
 }
 
 /** Counts the statements of a handle, and keeps their texts. */

@@ -27,7 +27,8 @@ export async function untilOnTerminal(
   // `script` ends when its command does, which a closed terminal ends.
   const child = spawn('script', ['-qc', `exec ${commandOf(args)}`, '/dev/null'], {
     env: { PATH, HOME, ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
+    // When it is ended, it says so on standard error.
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   let printed = '';
   child.stdout.on('data', (bytes) => (printed += bytes));

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { timeOfParts } from '../../platform/iso-time.js';
 import { Refusal } from '../../platform/refusal.js';
+import type { Visit } from '../page.js';
 import { addressOf, type Choice, Live, Refused, Tabs, TimeField } from './parts.js';
 
 // What the pages of lists share: table, filters, pages.
@@ -171,12 +172,12 @@ export function Empty({ title, children }: { title: string; children?: Component
  * The query of a page of a list, whose fields have the names of the API's, as the API reads it.
  * @throws Refusal invalid_request
  */
-export function listQuery(query: URLSearchParams) {
+export function listQuery({ query, session: { now } }: Pick<Visit, 'query' | 'session'>) {
   const given = [...query].filter(([, value]) => value !== '');
   return {
     ...Object.fromEntries(given),
-    created_after: readTime(query, 'created_after'),
-    created_before: readTime(query, 'created_before'),
+    created_after: readTime(query, 'created_after', now),
+    created_before: readTime(query, 'created_before', now),
   };
 }
 
@@ -184,8 +185,7 @@ const AGO = /^(\d{1,4}) ?(M|MIN|H|D|DAYS?)(?: AGO)?$/;
 const MINUTES = { M: 1, H: 60, D: 1_440 };
 
 /** `2 h`, `90 min`, `7 days`: so long ago. `15:16`: the latest such time of day, in UTC. */
-function readNearTime(text: string): number | undefined {
-  const now = Date.now();
+function readNearTime(text: string, now: number): number | undefined {
   const [, count, unit] = AGO.exec(text) ?? [];
   if (count && unit) return now - Number(count) * MINUTES[unit.charAt(0) as keyof typeof MINUTES] * 60_000;
   if (!/^\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
@@ -195,14 +195,16 @@ function readNearTime(text: string): number | undefined {
 
 /**
  * A time as a person types it: `2 h` (ago), `15:16`, or ISO 8601, in UTC unless it names a zone, as the API reads it;
- * undefined where it is absent. @throws Refusal invalid_request
+ * undefined where it is absent.
+ * @param now by Postgres's clock
+ * @throws Refusal invalid_request
  */
-export function readTime(fields: URLSearchParams, name: string): string | undefined {
+export function readTime(fields: URLSearchParams, name: string, now: number): string | undefined {
   const text = fields.get(name)?.trim().toUpperCase();
   if (!text) return undefined;
   const pattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:\d\d)?$/;
   const [, day = '', time, zone] = pattern.exec(text) ?? [];
-  const at = readNearTime(text) ?? timeOfParts(day, time, zone?.replace('UTC', 'Z'));
+  const at = readNearTime(text, now) ?? timeOfParts(day, time, zone?.replace('UTC', 'Z'));
   if (at !== undefined) return new Date(at).toISOString();
   const error = { code: 'invalid_time', detail: 'must be a time such as 2 h, 15:16 or 2026-11-22 06:14, in UTC' };
   throw new Refusal('invalid_request', 'A time cannot be read.', [{ parameter: name, ...error }]);

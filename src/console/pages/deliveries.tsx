@@ -78,9 +78,9 @@ export function ResponseFilter({ query }: { query: URLSearchParams }) {
 
 type Page = Listed<Delivery>;
 
-function readPlain({ operations, query }: Visit): Promise<Page> {
-  return operations.read<Page>('listDeliveries', {
-    query: { ...listQuery(query), response: undefined, limit: String(PAGE) },
+function readPlain(visit: Visit): Promise<Page> {
+  return visit.operations.read<Page>('listDeliveries', {
+    query: { ...listQuery(visit), response: undefined, limit: String(PAGE) },
   });
 }
 
@@ -88,8 +88,9 @@ const cursors = idCursor('deliveries');
 const PAGE = 20;
 
 /** The last response is a filter of the console alone. A page looks at a thousand deliveries, and may be short. */
-async function readByResponse({ query, session, read }: Visit): Promise<Page> {
-  const { response, ...filters } = deliveryFilters(query, 'status');
+async function readByResponse(visit: Visit): Promise<Page> {
+  const { session, read } = visit;
+  const { response, ...filters } = deliveryFilters(visit, 'status');
   if (!response) throw new TypeError('there is no response to filter by');
   const { records, nextId } = await read((db) =>
     listDeliveriesByResponse(db, session.clientId, { ...filters, response }),
@@ -101,8 +102,9 @@ async function readByResponse({ query, session, read }: Visit): Promise<Page> {
  * The filters of a list that is made of deliveries.
  * @param statusField the parameter that names a status @throws Refusal invalid_request
  */
-export function deliveryFilters(query: URLSearchParams, statusField: 'status' | 'outcome') {
-  const { created_after: after, created_before: before } = listQuery(query);
+export function deliveryFilters(visit: Visit, statusField: 'status' | 'outcome') {
+  const { query } = visit;
+  const { created_after: after, created_before: before } = listQuery(visit);
   const text = query.get('response') ?? '';
   const response = responseFilterOf(text);
   if (text !== '' && response === undefined) {

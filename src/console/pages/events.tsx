@@ -39,7 +39,7 @@ export const eventList = page({
     const byDelivery = Boolean(query.get('webhookId') || query.get('response'));
     const { data, next_cursor: nextCursor } = await (byDelivery
       ? readByDelivery(visit)
-      : visit.operations.read<Listed<Event>>('listEvents', { query: plainQuery(query, id) }));
+      : visit.operations.read<Listed<Event>>('listEvents', { query: plainQuery(visit, id) }));
     const names = namesOf(await readEndpoints(visit));
     const transfers = await transfersOf(
       visit,
@@ -79,13 +79,14 @@ export const eventList = page({
 });
 
 /** Without the filters of the console alone, which are empty. */
-function plainQuery(query: URLSearchParams, id: string | undefined) {
-  return { ...listQuery(query), webhookId: undefined, response: undefined, transfer_id: id };
+function plainQuery(visit: Visit, id: string | undefined) {
+  return { ...listQuery(visit), webhookId: undefined, response: undefined, transfer_id: id };
 }
 
 /** Endpoint and response are filters of the console alone: the events that have such a delivery. */
-async function readByDelivery({ query, session, read }: Visit): Promise<Listed<Event>> {
-  const filters = deliveryFilters(query, 'outcome');
+async function readByDelivery(visit: Visit): Promise<Listed<Event>> {
+  const { session, read } = visit;
+  const filters = deliveryFilters(visit, 'outcome');
   return read(async (db) => {
     const { eventIds, nextId } = await listEventIdsByDelivery(db, session.clientId, filters);
     const records = await readEventRecords(db, session.clientId, eventIds);

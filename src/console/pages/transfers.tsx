@@ -25,7 +25,7 @@ const transferList = page({
   async view(visit) {
     const { query } = visit;
     const { data, next_cursor: nextCursor } = await visit.operations.read<Listed<Transfer>>('listTransfers', {
-      query: listQuery(query),
+      query: listQuery(visit),
     });
     return (
       <>

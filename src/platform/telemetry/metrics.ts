@@ -140,7 +140,7 @@ export function createMetrics() {
       const outcome = error ?? 'success';
       attempts.inc({ outcome, trigger });
       attemptDuration.observe({ outcome }, durationMs / 1_000);
-      // The two times are from the clocks of two machines, so the difference may be negative.
+      // A process knows Postgres's clock to some milliseconds, so the difference may be negative.
       if (delayMs !== undefined) firstAttemptDelay.observe(Math.max(0, delayMs) / 1_000);
     },
     /** A step of a sandbox transfer was made, or another change came first. */

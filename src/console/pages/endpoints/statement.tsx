@@ -27,7 +27,7 @@ const statementPage = endpointPage('statement', {
       ? undefined
       : await operations.read<Statement>('getWebhookEndpointStatement', {
           params,
-          query: windowOf(fields),
+          query: windowOf(fields, session.now),
           limitsItself: true,
         });
     const editor = isEditor(visit);
@@ -146,9 +146,9 @@ function StatementView({ statement }: { statement: Statement }) {
 /** The events that did not arrive, which a recovery sends. */
 const lostOf = ({ failed, cancelled, missing }: Statement) => failed + cancelled + missing;
 
-const recover = endpointForm('recover', statementPage, async ({ operations, params }, fields) => {
+const recover = endpointForm('recover', statementPage, async ({ operations, params, session }, fields) => {
   const included = { include_missing: fields.has('include_missing'), include_pending: fields.has('include_pending') };
-  const body = { ...windowOf(fields), ...included };
+  const body = { ...windowOf(fields, session.now), ...included };
   const { id, count, missing, pending } = await operations.change<Recovered>('recoverWebhookEndpoint', {
     params,
     body,
@@ -187,6 +187,6 @@ export function missedSince(
  * The range of a form as the API reads it; an empty field is omitted, so that its default applies.
  * @throws Refusal invalid_request
  */
-function windowOf(fields: URLSearchParams) {
-  return { since: readTime(fields, 'since'), until: readTime(fields, 'until') };
+function windowOf(fields: URLSearchParams, now: number) {
+  return { since: readTime(fields, 'since', now), until: readTime(fields, 'until', now) };
 }
