@@ -12,7 +12,7 @@ export function ladderFromText(text: string): readonly number[] {
   return text === '' ? [] : text.split(',').map((delay) => parseDuration(delay) ?? 0);
 }
 
-/** The delays of a ladder as the spec writes them (spec §8): `['0s', '5m', '30m', '2h', '6h', '24h']`. */
+/** The delays of a ladder as the setting writes them: `['0s', '5m', '30m', '2h', '6h', '24h']`. */
 export function formatLadder(ladder: readonly number[]): string[] {
   return ladder.map((delay) => formatDuration(delay, 'h'));
 }

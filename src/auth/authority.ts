@@ -53,7 +53,7 @@ export interface AuthorityDependencies {
 
 /**
  * ms after which a read of clients or keys fails. What it finds may be as old as the read, and a revoked client, secret
- * or key is refused within 5 s (contract, Scopes). No shorter: on a busy machine, a read that takes seconds refuses
+ * or key is refused within 5 s. No shorter: on a busy machine, a read that takes seconds refuses
  * nothing.
  */
 const READ_LIMIT = 4_500;

@@ -1,6 +1,6 @@
 import type { By } from '../platform/audit.js';
 
-/** Scopes (contract, Scopes). A client has the first four by default. */
+/** Scopes. A client has the first four by default. */
 export const CLIENT_SCOPES = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'] as const;
 /** They give access to `/operator/…` only; `operator` includes the others. */
 export const OPERATOR_SCOPES = ['operator:transfers', 'operator:clients', 'operator'] as const;

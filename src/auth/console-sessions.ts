@@ -193,7 +193,7 @@ export async function leaveNotice(db: Handle, session: ConsoleSession, notice: s
 }
 
 /**
- * The condition that a session has not expired (1 h idle, 8 h in all: contract, The console), on Postgres's clock, and
+ * The condition that a session has not expired (1 h idle, 8 h in all), on Postgres's clock, and
  * that its secret is valid.
  */
 const LIVE = `s.last_seen_at > now() - interval '1 hour' and s.created_at > now() - interval '8 hours'

@@ -126,7 +126,7 @@ const FINISH_UNSTARTED = finishing(
   'select id from workflows',
 );
 
-/** A check is shown and kept for this long, ms (contract). */
+/** A check is shown and kept for this long, ms. */
 const KEPT = 24 * 3_600_000;
 
 const WITH_CASES = { cases: { orderBy: { position: 'asc' } } } as const;

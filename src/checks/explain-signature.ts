@@ -12,7 +12,7 @@ export interface AttemptName {
 const MAX_OTHER_ENDPOINTS = 100;
 
 /**
- * Explains why a receiver's digest of one attempt differs (contract, Why was my signature refused?). The digest is
+ * Explains why a receiver's digest of one attempt differs. The digest is
  * neither kept nor logged.
  * @param clientId null: any client's, for the operator
  * @throws Refusal not_found | secret_erased

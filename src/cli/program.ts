@@ -9,7 +9,7 @@ export type Role = (env: NodeJS.ProcessEnv, announce: Announce) => Promise<void>
 /** Each function loads the modules of one role, which the other commands do not need. The entry file passes them. */
 export type RoleLoaders = Readonly<Record<'start' | 'api' | 'worker', () => Promise<Role>>>;
 
-/** Exit codes (contract, Operator's commands). */
+/** Exit codes. */
 const SUCCESS = 0;
 const FAILURE = 1;
 const INVALID_ARGUMENTS = 2;

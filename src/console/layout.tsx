@@ -9,7 +9,7 @@ import { type Services, sessionOf } from './guard.js';
 import { isForm, type Page } from './page.js';
 import { declared } from './pages/index.js';
 
-/** No inline script or style, nothing from another origin, no frame (contract, The console). */
+/** No inline script or style, nothing from another origin, no frame. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",

@@ -10,7 +10,7 @@ import { errorPages, runForm, runPage } from './run.js';
 import { signInRouter } from './sign-in.js';
 
 /**
- * The console: web pages for the people of one client (contract, The console). Each request passes the headers, the
+ * The console: web pages for the people of one client. Each request passes the headers, the
  * rate limit, the check of its origin, its session, and the scope of the page.
  */
 export const consoleExtension: Extend = (shared) => {

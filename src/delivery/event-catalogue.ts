@@ -5,7 +5,7 @@ import { EVENT_VERSION } from '../platform/vocabulary.js';
 
 /**
  * The definition of one event type.
- * @param data the schema of the body's member `data` (spec §2, Webhook event); its members are sent in this order
+ * @param data the schema of the body's member `data`; its members are sent in this order
  * @param when the end of the sentence "Sent to your endpoint when …"
  * @param title the text after the type in the title of the event's workflow, for operators
  */
@@ -15,7 +15,7 @@ function define<Data extends z.ZodType>(data: Data, when: string, title: (data: 
 }
 
 /**
- * All event types (spec §6). `GET /events`, the OpenAPI document and the titles of workflows are made from this list. A
+ * All event types. `GET /events`, the OpenAPI document and the titles of workflows are made from this list. A
  * producer appends events through `delivery/append.ts`.
  */
 export const EVENT_CATALOGUE = {
@@ -45,9 +45,9 @@ export function eventContent<Type extends EventType>({ type, data }: EventConten
 }
 
 /**
- * SQL: the JSON text of an event, with the members in the order of spec §2. It is made once: every attempt signs and
+ * SQL: the JSON text of an event, with the members in order. It is made once: every attempt signs and
  * sends exactly these bytes.
- * @param at timestamptz; written in UTC with three fraction digits and no zone designator, as the spec shows
+ * @param at timestamptz; written in UTC with three fraction digits and no zone designator
  */
 export const eventBodySql = (id: string, content: string, at: string): string =>
   `'{"id":"' || ${id} || '",' || ${content} || ',"created_at":"'

@@ -25,7 +25,7 @@ export interface AttemptDependencies {
   recorder: Recorder;
   /** Counts recorded attempts for the console. */
   endpointHours: Pick<EndpointHours, 'count'>;
-  /** Time without success after which a failing endpoint is disabled, ms; 0: never (contract, Delivery on the wire). */
+  /** Time without success after which a failing endpoint is disabled, ms; 0: never. */
   disableAfter: number;
   metrics: Pick<Metrics, 'attemptMade' | 'endpointDisabled'>;
   /** Postgres's clock, ms since 1970. */
@@ -130,7 +130,7 @@ async function disable(
 /**
  * Makes a POST and reports it as a span, one wide log line and one metric observation. The span and the log line have
  * only the host of the URL, since a path or query may hold a receiver's token. The request carries no trace header,
- * since the spec fixes what is sent.
+ * since what is sent is fixed.
  */
 function observeAttempt(
   { metrics, clock, log }: AttemptDependencies,

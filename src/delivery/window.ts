@@ -8,7 +8,7 @@ import { PostgresLimit } from '../platform/rate-limit.js';
 import { Refusal } from '../platform/refusal.js';
 import type { DisabledReason } from '../platform/vocabulary.js';
 
-/** Time limit of one answer, the wait for its turn included, ms (contract). */
+/** Time limit of one answer, the wait for its turn included, ms. */
 const TIME_LIMIT = 5_000;
 /** Answers that a process works on at the same time, so that they leave the pool's connections to other requests. */
 const AT_ONCE = 2;
@@ -87,7 +87,7 @@ select set_config('statement_timeout', $1::text, true), set_config('enable_seqsc
        set_config('enable_bitmapscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
        set_config('jit', 'off', true)`;
 
-/** Periods that a statement shows (contract). */
+/** Periods that a statement shows. */
 export const SHOWN_PERIODS = 100;
 
 /** A period in which an endpoint was disabled. `to` null: it lasts. */
@@ -204,7 +204,7 @@ select count(*)::int as events,
   from (select id from events where client_id >= $1::uuid and client_id <= $1::uuid and ${IN_WINDOW}
          order by client_id desc, id limit ${MOST_EVENTS + 1}) e`);
 
-/** Events that one statement compares with the deliveries of an endpoint, at most (contract, `missing_from`). */
+/** Events that one statement compares with the deliveries of an endpoint, at most. */
 export const LOOKED_AT = 10_000;
 
 /**

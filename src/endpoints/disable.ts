@@ -52,7 +52,7 @@ async function countPending(db: Handle, endpointId: string): Promise<number> {
   return (await rowOf<{ count: number }>(db, statement, [endpointId])).count;
 }
 
-/** Deliveries that one transaction cancels at most (contract, Webhook endpoints). */
+/** Deliveries that one transaction cancels at most. */
 export const CANCELLED_AT_ONCE = 1_000;
 
 /**

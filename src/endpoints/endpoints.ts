@@ -44,7 +44,7 @@ interface NewEndpoint extends Pick<Endpoint, 'clientId' | 'url' | 'description' 
 }
 
 /**
- * Registers an endpoint; the same URL may be registered again (spec §5, Secret rotation).
+ * Registers an endpoint; the same URL may be registered again, to switch its secret.
  * @throws Refusal invalid_request | url_not_canonical | blocked_address | header_not_allowed | endpoint_limit_reached
  */
 export async function registerEndpoint(

@@ -219,8 +219,8 @@ select ${LATEST_COLUMNS}, pending.count as pending, pending.first_ends_at as "fi
 
 /**
  * Whether an endpoint whose delivery has just been exhausted is failing: since it was enabled, it has had no success
- * for `disableAfter` ms and failures during all that time, over at least two exhausted deliveries (contract, Delivery
- * on the wire). The read is bounded, whatever the endpoint's past.
+ * for `disableAfter` ms and failures during all that time, over at least two exhausted deliveries.
+ * The read is bounded, whatever the endpoint's past.
  * @param disableAfter ms; 0: never
  */
 export async function isFailing(db: Handle, endpointId: string, disableAfter: number): Promise<boolean> {

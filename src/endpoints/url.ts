@@ -3,7 +3,7 @@ import { canonicalUrl, withoutBlanks } from '../platform/receiver-url.js';
 import type { ValidationError } from '../platform/refusal.js';
 
 export interface EndpointUrlRules {
-  /** True in production: only `https:` is allowed (spec §8). */
+  /** True in production: only `https:` is allowed. */
   httpsOnly: boolean;
   /** Whether the hostname is a literal address that is blocked. A DNS name is checked only when a delivery connects. */
   blocksLiteral(hostname: string): boolean;
@@ -16,7 +16,7 @@ const NAME =
   /^(?=.{1,253}\.?$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i;
 
 /**
- * Validates the URL of a webhook endpoint (contract, Webhook endpoints). The URL is stored and sent as given, so a URL
+ * Validates the URL of a webhook endpoint. The URL is stored and sent as given, so a URL
  * that a client would silently repair is refused.
  * @returns undefined if the URL is valid
  */

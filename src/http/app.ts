@@ -40,7 +40,7 @@ import { recoveryRoutes } from './routes/recoveries.js';
 import { operatorTransferRoutes, statusRoutes, transferRoutes } from './routes/transfers.js';
 
 /**
- * The API as a Koa application. It covers the whole contract except the requests that are sent to receivers.
+ * The API as a Koa application. It covers everything except the requests that are sent to receivers.
  * @param extend adds further paths, such as the console's
  */
 export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<State> {
@@ -82,7 +82,7 @@ export function createApp(dependencies: AppDependencies, extend?: Extend): Koa<S
   return app;
 }
 
-/** The token and its scope are checked before the rest of a request is read (contract, Scopes). */
+/** The token and its scope are checked before the rest of a request is read. */
 function addRoutes(router: Router<State>, routes: readonly Route[], dependencies: AppDependencies, limit: RateLimit) {
   const authenticated = authenticate(dependencies.authority);
   const limited = limitClients(limit);

@@ -2,7 +2,7 @@ import getRawBody from 'raw-body';
 import { Refusal } from '../platform/refusal.js';
 import type { AppContext } from './context.js';
 
-/** The largest body of a request, in bytes (contract, Errors). */
+/** The largest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
 /**

@@ -159,7 +159,7 @@ export function problems({ baseUrl, log }: { baseUrl: string; log: Log }): AppMi
 }
 
 /**
- * Sets `ctx.state.address` to the client's address (contract, Networks). `guardSocket` has already closed connections
+ * Sets `ctx.state.address` to the client's address. `guardSocket` has already closed connections
  * from outside ALLOWED_NETWORKS; this middleware checks clients that connect through a trusted proxy.
  * @throws Refusal network_not_allowed
  */

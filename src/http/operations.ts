@@ -53,7 +53,7 @@ export async function listenForOperators(
   return { url: `http://localhost:${listening.port}`, close: () => listening.close() };
 }
 
-/** `/healthz`: the process is alive; `/readyz`: the process can do its work (contract, Errors, limits, paging). */
+/** `/healthz`: the process is alive; `/readyz`: the process can do its work. */
 export function addHealth(router: Router<State>, baseUrl: string, readiness: () => Promise<Readiness>): void {
   router.get('/healthz', (ctx) => {
     ctx.body = { status: 'ok' };

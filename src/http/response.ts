@@ -6,7 +6,7 @@ import type { AppMiddleware } from './context.js';
 import { etagOf, matches } from './etag.js';
 
 /**
- * The largest response (contract, Errors, limits, paging): each item has its own bounds, and a large page ends early.
+ * The largest response: each item has its own bounds, and a large page ends early.
  */
 export const MAX_RESPONSE_BYTES = 1_000_000;
 

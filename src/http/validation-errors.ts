@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Refusal, type ValidationError } from '../platform/refusal.js';
 import { type Excess, MAX_DEPTH, MAX_MEMBERS } from './body.js';
 
-/** The largest number of entries in `errors` of a problem (contract, Errors, limits, paging). */
+/** The largest number of entries in `errors` of a problem. */
 export const MAX_ERRORS = 50;
 
 /** Characters of a name that `errors` quotes: a name may be as long as a body. */
@@ -72,7 +72,7 @@ function describe(issue: Issue): Pick<ValidationError, 'code' | 'detail'> {
   }
 }
 
-/** Parameters that a query may have; each repetition counts (contract, Errors, limits, paging). */
+/** Parameters that a query may have; each repetition counts. */
 const MAX_PARAMETERS = 20;
 
 /**

@@ -15,7 +15,7 @@ type Credentials = z.infer<typeof credentials>;
 
 /**
  * Makes the sandbox's client and the operator's client, and writes them with the current addresses to
- * `LOCAL_DIR/sandbox-client.json` (0600; contract, last section). Credentials that still work are kept.
+ * `LOCAL_DIR/sandbox-client.json` (0600). Credentials that still work are kept.
  * @returns the file's path
  */
 export async function writeSandboxClient(db: Handle, { localDir, env, temporalUiUrl }: Stack): Promise<string> {

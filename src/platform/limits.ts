@@ -24,7 +24,7 @@ const limit = <Seconds extends number | undefined>(
 ) => ({ what, of, amount, seconds, code, in: 'Postgres' as const });
 const STATEMENTS = 'requests for a statement, missing events or a recovery';
 
-/** Every limit with a fixed amount (contract). `RATE_LIMIT` and other limits are settings. */
+/** Every limit with a fixed amount. `RATE_LIMIT` and other limits are settings. */
 export const LIMITS = {
   documents: { ...limit(20, 'documents without a token', 'an address', SECOND), in: 'process' },
   tokens: { ...limit(20, 'tokens', 'a client', SECOND), in: 'process' },
@@ -67,7 +67,7 @@ export function describeLimit({ what, of, note, amount, seconds }: Limit): strin
 }
 
 export const MAX_WINDOW_DAYS = 31;
-/** The longest window whose events are counted or compared, ms (contract, Events and deliveries). */
+/** The longest window whose events are counted or compared, ms. */
 const MAX_WINDOW = MAX_WINDOW_DAYS * 86_400_000;
 /**
  * Allowance for a window that ends at the request, ms: a client that computes a start 31 days ago reads its clock

@@ -1,4 +1,4 @@
-/** URLs of receivers as they go onto the wire (contract, Webhook endpoints). */
+/** URLs of receivers as they go onto the wire. */
 
 /** A character of a path segment (RFC 3986 §3.3). A query may have `/` and `?` too (§3.4). */
 const PCHAR = String.raw`[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2}`;

@@ -12,7 +12,7 @@ export interface ValidationError {
 const wait = (...limits: readonly Limit[]) =>
   `Limit: ${limits.map(describeLimit).join('; ')}. Wait for \`Retry-After\`.`;
 
-/** The meaning and the remedy of each problem code, by status (contract, Errors, limits, paging). */
+/** The meaning and the remedy of each problem code, by status. */
 const MEANINGS = {
   400: {
     malformed_request:

@@ -59,7 +59,7 @@ select (select count(*)::int from candidates) as seen, (select max(id::text) fro
 
 /** When a row of a table has expired. `$2` is the retention of events, in ms. Reads ignore an expired row already. */
 const EXPIRED = {
-  /** Stored responses (contract: 24 h). */
+  /** Stored responses, 24 h. */
   idempotency_keys: `created_at < now() - interval '24 hours'`,
   /** No process accepts the assertion any more. */
   used_assertions: `expires_at < now()`,

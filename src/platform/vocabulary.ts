@@ -1,5 +1,5 @@
 /**
- * Why an attempt failed (contract, Events and deliveries):
+ * Why an attempt failed:
  * - `dns`: the name was not resolved, in time or at all
  * - `refused`: no connection: refused, or no route to the address
  * - `tls`: no trusted TLS connection: unknown issuer, other host, expired, or no TLS at all
@@ -25,7 +25,7 @@ export const ATTEMPT_ERRORS = [
 
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** Version of the format of events (spec §9) and of notifications. */
+/** Version of the format of events and of notifications. */
 export const EVENT_VERSION = '2026-11-21';
 
 /** What the operator is told, and a client about its own endpoints. */
@@ -61,7 +61,7 @@ export const MAX_HEADERS = 5;
 export const RATE_LIMITS = { min: 1, max: 10_000 } as const;
 export const ENDPOINT_LIMITS = { min: 0, max: 1_000 } as const;
 
-/** Why an endpoint is disabled (contract, Webhook endpoints). */
+/** Why an endpoint is disabled. */
 export const DISABLED_REASONS = ['owner', 'operator', 'gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 

@@ -8,7 +8,7 @@ import { ConfigError } from '../platform/config/config-error.js';
  */
 export type Announce = (url: string | null) => void;
 
-/** `ready <url>`, on standard output (contract, Operator's commands). */
+/** `ready <url>`, on standard output. */
 export const announceReady: Announce = (url) => console.log(url === null ? 'ready' : `ready ${url}`);
 
 /** `ready` for programs (`--json`): one JSON document, `{"ready": "<url>"}`. */

@@ -18,7 +18,7 @@ const READING = { keep: 1_000, limit: 2_000 };
 const TOLERATED_OUTAGE = 5_000;
 
 /**
- * Whether this process can serve, and should (contract, `/readyz`). Three conditions make it unready:
+ * Whether this process can serve, and should. Three conditions make it unready:
  * - `signalled`: for good and at once, also for callers that still wait, because load balancers must remove the process
  *   within SHUTDOWN_DELAY.
  * - Migrations are missing, or it is not known yet whether any is: a new version with a wrong DATABASE_URL must not

@@ -6,7 +6,7 @@ import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';
 
 const DAY = 86_400_000;
-/** Age from which no event is added to a time, ms. A request that makes an event takes less (contract: `final`). */
+/** Age from which no event is added to a time, ms. A request that makes an event takes less. */
 const FINAL_AFTER = 60_000;
 
 /** The statement of an endpoint for the events made in [since, until). */

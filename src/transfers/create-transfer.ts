@@ -23,7 +23,7 @@ export interface NewTransfer {
 
 /**
  * Creates a transfer with the first entry of its history. Creation is not a change of status and makes no event
- * (contract, Transfers). The need for the workflow of a simulated transfer commits with it.
+ *. The need for the workflow of a simulated transfer commits with it.
  * @throws Refusal sandbox_account | unknown_sandbox_account | sandbox_limit_reached
  */
 export async function createTransfer(db: Handle, rules: SandboxRules, transfer: NewTransfer): Promise<Transfer> {

@@ -1,6 +1,6 @@
 import type { TransferStatus } from '../platform/database/generated/enums.js';
 
-/** The state machine (contract, Transfers): the statuses that may follow each status; none: it is final. */
+/** The state machine: the statuses that may follow each status; none: it is final. */
 export const NEXT_STATUSES: Readonly<Record<TransferStatus, readonly TransferStatus[]>> = {
   CREATED: ['PROCESSING', 'CANCELLED', 'FAILED'],
   PROCESSING: ['SENT', 'CANCELLED', 'FAILED'],
@@ -17,7 +17,7 @@ export const TRANSFER_STATUSES = Object.keys(NEXT_STATUSES) as TransferStatus[];
 export const ENDED_STATUSES: readonly TransferStatus[] = ['COMPLETED', 'CANCELLED', 'FAILED', 'RETURNED'];
 export const UNFINISHED_STATUSES = TRANSFER_STATUSES.filter((status) => !ENDED_STATUSES.includes(status));
 
-/** Reasons for which a transfer ended without the money reaching its destination (contract, Transfers). */
+/** Reasons for which a transfer ended without the money reaching its destination. */
 export const REASON_CODES = [
   'account_closed',
   'account_not_found',

@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 const refusal = (code: string) => expect.objectContaining({ name: 'Refusal', code });
-/** ms until a change takes effect at the latest (contract, Scopes). */
+/** ms until a change takes effect at the latest. */
 const NOTICED_AFTER = 5_000;
 
 async function tokenHolder(wanted: Parameters<typeof verifiedClient>[2] = {}) {

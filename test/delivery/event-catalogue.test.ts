@@ -7,7 +7,7 @@ const transferId = '0192f0c1-1111-7222-8333-444455556666';
 const type = 'transfer.status_changed';
 
 describe('the body of an event', () => {
-  it('has the bytes of the spec: members in order, created_at with three fraction digits and no zone', () => {
+  it('has its bytes fixed: members in order, created_at with three fraction digits and no zone', () => {
     const createdAt = Date.UTC(2026, 10, 21, 10, 0, 0, 42);
     expect(eventBody({ id, type, data: { id: transferId, status: 'SENT' }, createdAt })).toBe(
       `{"id":"${id}","version":"2026-11-21","type":"transfer.status_changed",` +

@@ -82,7 +82,7 @@ describe('the proxy', () => {
     expect(seconds('health_interval') + seconds('health_timeout')).toBeLessThan(delay);
   });
 
-  test('responds the problem of the contract where no API is ready', () => {
+  test('responds with the problem `unavailable` where no API is ready', () => {
     const [, text = ''] = /^\s*respond `(.*)`$/m.exec(caddyfile) ?? [];
     const refusal = new Refusal('unavailable', 'No API is ready. No changes were made. Try again.');
     const where = { baseUrl: 'https://{$PUBLIC_HOST}', path: undefined, requestId: '{http.request.uuid}' };

@@ -19,7 +19,7 @@ export interface AuthApi {
   /** BASE_URL */
   baseUrl: string;
   client(wanted?: Partial<NewClient>): Promise<Credentials>;
-  /** Requests a token as the spec says: JSON with all fields. `fields` overrides fields; undefined omits a field. */
+  /** Requests a token as JSON with all fields. `fields` overrides fields; undefined omits a field. */
   token(fields: Record<string, unknown>, headers?: Record<string, string>): Promise<Reply>;
   close(): Promise<void>;
 }

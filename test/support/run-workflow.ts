@@ -15,7 +15,7 @@ import {
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** The ladder of the spec, ms. */
+/** The default ladder, ms. */
 export const LADDER = [0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 24 * HOUR];
 const codePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
@@ -46,7 +46,7 @@ export const succeeded = ({ attemptCount }: DeliverRequest): Outcome => ({
   lastOutcome: '204',
   wait: null,
 });
-/** The receiver responds 503, at a delivery with the ladder of the spec and no manual retry. */
+/** The receiver responds 503, at a delivery with the default ladder and no manual retry. */
 export const refused = ({ attemptCount }: DeliverRequest): Outcome => {
   const wait = LADDER[attemptCount] ?? null;
   const state = wait === null ? ({ status: 'failed', reason: 'exhausted' } as const) : PENDING;

@@ -47,7 +47,7 @@ const untilStatus = (deliveryId: string, status: string) =>
     return delivery.status === status && delivery;
   });
 
-test('a change of status arrives byte for byte as in the contract, and Temporal shows it without secrets', async () => {
+test('a change of status arrives byte for byte as documented, and Temporal shows it without secrets', async () => {
   const { eventId, transferId, deliveryId, webhookId } = await makeEvent();
   const raw = await waitFor('the delivery', () => receiver.requests[0]);
   const { head, body } = splitRequest(raw);

@@ -124,7 +124,7 @@ test('one trace spans the request, the start of the workflow and both POSTs, acr
   expect(under(second)).toEqual(['transfer-service-worker', CLIENT, request.spanId]);
 });
 
-test('spans contain no path, query, body or secret, and receivers get only the headers of the contract', () => {
+test('spans contain no path, query, body or secret, and receivers get only the documented headers', () => {
   const sent = collector.received.join('');
   for (const text of ['of-somebody', 'zebra-4711', SECRET, 'transfer.status_changed', 'Ada Lovelace']) {
     expect(sent).not.toContain(text);

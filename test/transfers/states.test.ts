@@ -16,7 +16,7 @@ const ALLOWED = new Set([
 const PAIRS = TRANSFER_STATUSES.flatMap((from) => TRANSFER_STATUSES.map((to) => [from, to] as const));
 
 describe('the state machine of a transfer', () => {
-  it.each(PAIRS)('%s → %s is allowed or refused as in the contract', (from: TransferStatus, to: TransferStatus) => {
+  it.each(PAIRS)('%s → %s is allowed or refused', (from: TransferStatus, to: TransferStatus) => {
     expect(NEXT_STATUSES[from].includes(to)).toBe(ALLOWED.has(`${from}>${to}`));
   });
 

@@ -47,7 +47,7 @@ async function asleep(wait = 5 * MINUTE, fields: Partial<DeliveryProgress> = {})
 }
 
 describe('deliverEvent', () => {
-  it('has seven attempts made over the whole ladder of 32 h 35 min, spaced as in the spec, and fails with the reason', async () => {
+  it('has seven attempts made over the whole ladder of 32 h 35 min, spaced as by default, and fails with the reason', async () => {
     const { failure, requests, eventId } = await deliverEvents.run([delivery({ wait: 0 })], refused);
     expect(requests.map(({ attemptCount }) => attemptCount)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     const measured = await spacings(env, eventId);

@@ -36,12 +36,12 @@ export interface Verifiable {
   secret: string | Uint8Array;
   /** The receiver's time; the current time by default. */
   now?: Date;
-  /** How far `t` may be from `now`, before or after it, in seconds: 0 or more, 300 by default (spec §8). */
+  /** How far `t` may be from `now`, before or after it, in seconds: 0 or more, 300 by default. */
   toleranceSeconds?: number;
 }
 
 /**
- * Verifies a delivery as spec §5 requires of a receiver. In addition to the spec, a `t` too far in the future is
+ * Verifies a delivery as a receiver must. A `t` too far in the future is
  * rejected: a delivery signed for next year could be replayed until then. It is synchronous: a forgotten `await` of a
  * check by WebCrypto would accept every delivery.
  * @returns the time at which the delivery was signed
@@ -112,7 +112,7 @@ function requireTypes({ body, secret, now = new Date(), toleranceSeconds = TOLER
   if (!Number.isFinite(now?.getTime?.())) throw new TypeError('now must be a valid Date');
 }
 
-/** The largest difference between a signature's time and the receiver's, s (spec §8). */
+/** The largest difference between a signature's time and the receiver's, s. */
 const TOLERANCE = 300;
 
 function requireRecent(signedAt: Date, { now = new Date(), toleranceSeconds = TOLERANCE }: Options): void {
@@ -176,7 +176,7 @@ export interface Signable {
   body: string | Uint8Array;
 }
 
-/** The value of the `Service-Signature` header (spec §4). Use it to test a receiver. */
+/** The value of the `Service-Signature` header. Use it to test a receiver. */
 export function signatureHeader({ secret, t, body }: Signable): string {
   return `t=${t},v0=${hmac(secret, t, body).toString('hex')}`;
 }

@@ -89,7 +89,7 @@ export function CopyButton({ copies, label }: { copies: string; label: string })
   );
 }
 
-/** A time, or ISO 8601 in UTC; the body of an event has no zone designator (spec §2). */
+/** A time, or ISO 8601 in UTC; the body of an event has no zone designator. */
 type Instant = Date | string;
 
 const dateOf = (at: Instant) => (typeof at === 'string' ? new Date(at.endsWith('Z') ? at : `${at}Z`) : at);

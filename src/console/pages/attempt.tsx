@@ -68,7 +68,7 @@ type Shown = { attempt: Attempt & { delivery: Attempt['delivery'] & { endpoint: 
 
 function RequestView({ attempt }: Shown) {
   const id = `request-${attempt.deliveryId}-${attempt.number}`;
-  // As sent (spec §4), but for the signature: with it, anyone could send the request again for five minutes.
+  // As sent, but for the signature: with it, anyone could send the request again for five minutes.
   // The endpoint's own headers and signatures are those that it has now.
   const { event, endpoint } = attempt.delivery;
   const headers: Headers = [

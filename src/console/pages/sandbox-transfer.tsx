@@ -13,7 +13,7 @@ function refuseOutsideSandbox({ config }: Pick<Visit, 'config'>): void {
   throw new Refusal('not_found', 'The console makes transfers in the sandbox only. Use the API.');
 }
 
-/** The accounts of sandbox transfers by the outcome that each selects (contract, Sandbox). */
+/** The accounts of sandbox transfers by the outcome that each selects. */
 const OUTCOMES: readonly Choice[] = [
   { value: 'DE89370400440532013000', text: 'None: you change its status yourself' },
   ...Array.from(SANDBOX_STEPS, ([value, steps]) => {

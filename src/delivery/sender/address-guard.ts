@@ -26,7 +26,7 @@ const METADATA = [
 ].map(parseNetwork);
 
 /**
- * Creates the check of receivers' addresses (contract): public unicast addresses are allowed, the operator's own and
+ * Creates the check of receivers' addresses: public unicast addresses are allowed, the operator's own and
  * those that serve metadata never.
  * @param receivers.allowPrivate allows all addresses except those two; only the sandbox sets it
  * @param receivers.blocked the operator's own addresses, as CIDRs

@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { Secret } from '../../platform/secret.js';
 
-/** The headers that every delivery has, beside its signature (spec §4). Gateways suspect a request without `Accept`. */
+/** The headers that every delivery has, beside its signature. Gateways suspect a request without `Accept`. */
 export const DELIVERY_HEADERS = [
   ['Content-Type', 'application/json'],
   ['User-Agent', 'Service-Webhooks/1.0'],
   ['Accept', '*/*'],
 ] as const;
 
-/** The header of the signature (spec §4). */
+/** The header of the signature. */
 export const SIGNATURE_HEADER = 'Service-Signature';
 
 const FIXED_HEADERS = Object.fromEntries(DELIVERY_HEADERS);
@@ -45,12 +45,12 @@ export interface Signable {
   body: string | Uint8Array;
 }
 
-/** The signature of a delivery (spec §5): lowercase hexadecimal HMAC-SHA256 over `t`, a dot and the body. */
+/** The signature of a delivery: lowercase hexadecimal HMAC-SHA256 over `t`, a dot and the body. */
 export function sign({ secret, t, body }: Signable): string {
   return createHmac('sha256', secret.reveal()).update(`${t}.`).update(body).digest('hex');
 }
 
-/** The value of the `Service-Signature` header (spec §4): `t=<t>,v0=<signature>`. */
+/** The value of the `Service-Signature` header: `t=<t>,v0=<signature>`. */
 export function signatureHeader(signable: Signable): string {
   return `t=${signable.t},v0=${sign(signable)}`;
 }
@@ -67,7 +67,7 @@ export function withoutEchoes(text: string, own: readonly OwnHeader[]): string {
   }, text);
 }
 
-/** The headers of a receiver's response that the record keeps (contract, Events and deliveries). */
+/** The headers of a receiver's response that the record keeps. */
 export const KEPT_HEADERS = [
   'content-type',
   'retry-after',

@@ -1,5 +1,5 @@
 /**
- * The head of a response, which the service judges by its first line alone (contract, Delivery on the wire). Texts are
+ * The head of a response, which the service judges by its first line alone. Texts are
  * the bytes in Latin-1.
  */
 

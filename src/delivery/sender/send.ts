@@ -74,7 +74,7 @@ export interface SenderOptions {
   resolver?: ResolverOptions;
   /** Issuers trusted instead of Node's default ones (to which `NODE_EXTRA_CA_CERTS` adds), PEM. */
   caCertificates?: string;
-  /** The limits of the contract by default: 5 s, 15 s and 1 s. */
+  /** By default: 5 s, 15 s and 1 s. */
   limits?: Partial<SendLimits>;
 }
 
@@ -89,7 +89,7 @@ const IDLE_MS = 4_000;
 const CONNECTION_LIFE_MS = 60_000;
 
 /**
- * Creates the sender of signed deliveries (contract, Delivery on the wire): HTTP/1.1, kept connections, the address
+ * Creates the sender of signed deliveries: HTTP/1.1, kept connections, the address
  * guard.
  */
 export function createSender({

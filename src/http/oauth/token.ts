@@ -17,7 +17,7 @@ import { refusalOf } from '../response.js';
 import { authPaths } from './well-known.js';
 
 /**
- * Limits failed authentications of an address to 100 a minute, over all processes (contract, Tokens). They are not
+ * Limits failed authentications of an address to 100 a minute, over all processes. They are not
  * counted by client, so that an attacker cannot lock out a client from another address. Successful authentications do
  * not count.
  */
@@ -244,7 +244,7 @@ const NAMES = [
   'scope',
 ] as const;
 
-/** The largest body of a token request, in bytes (contract, Tokens): it is read before the client is authenticated. */
+/** The largest body of a token request, in bytes: it is read before the client is authenticated. */
 const MAX_TOKEN_BODY_BYTES = 8 * 1024;
 
 /**
@@ -254,7 +254,7 @@ const MAX_TOKEN_BODY_BYTES = 8 * 1024;
 type TokenParameters = Partial<Record<(typeof NAMES)[number], string>>;
 
 /**
- * Reads the body as JSON (the spec's format) or as a form (RFC 6749's format). Unknown fields are ignored (§3.2).
+ * Reads the body as JSON (the documented format) or as a form (RFC 6749's format). Unknown fields are ignored (§3.2).
  * @throws OAuthError invalid_request; Refusal payload_too_large | unsupported_media_type | malformed_request
  */
 async function readTokenParameters(ctx: AppContext): Promise<TokenParameters> {

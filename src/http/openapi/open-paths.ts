@@ -187,7 +187,7 @@ const tokenErrors = (meanings: Record<number, string>): Json =>
   );
 
 /**
- * The requests that the service sends to a registered URL (spec §4, Delivery), by event type: callbacks of the
+ * The requests that the service sends to a registered URL, by event type: callbacks of the
  * registration. From `webhooks`, openapi-generator makes a Python client that cannot be imported.
  */
 export const deliveryCallbacks = Object.fromEntries(

@@ -19,7 +19,7 @@ export const signInLink = view('ConsoleSignInLink', {
   expires_at: time,
 });
 
-/** `/console-sessions` (contract, The console). */
+/** `/console-sessions`. */
 export function consoleSessionRoutes({ config }: AppDependencies) {
   const route = routesOf('Console', CLIENT_SCOPES);
   return [

@@ -57,8 +57,7 @@ const explained = view('SignatureExplanation', {
 });
 
 /**
- * `/deliveries`, and the deliveries of one endpoint or event (contract, Events and deliveries; Why was my signature
- * refused?).
+ * `/deliveries`, and the deliveries of one endpoint or event.
  */
 export function deliveryRoutes({ handover, masterKeys }: AppDependencies) {
   const explanations = new PostgresLimit('explanations', LIMITS.explanations);

@@ -36,7 +36,7 @@ type Path = '/webhook-endpoints/{webhookId}';
 const DISABLING =
   'Disabling the endpoint stops new attempts at once and cancels its pending deliveries: up to 1,000 with this request, the rest soon after. Until then the endpoint cannot be enabled.';
 
-/** `/webhook-endpoints` (spec §4; contract, Webhook endpoints). */
+/** `/webhook-endpoints`. */
 export function endpointRoutes({ config, masterKeys, authority }: AppDependencies) {
   const guard = createAddressGuard(config.receivers);
   const rules: EndpointRules = {

@@ -71,7 +71,7 @@ function refuseExpired(cursor: string | undefined, kept: number): void {
   throw new Refusal('outside_retention', `cursor ${detail}.`, [error]);
 }
 
-/** `/events` (contract, Events and deliveries). */
+/** `/events`. */
 export function eventRoutes({ config }: AppDependencies) {
   const committed = new CommittedUntil();
   const route = routesOf('Events and deliveries', 'webhooks');

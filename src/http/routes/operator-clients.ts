@@ -67,7 +67,7 @@ const version = async ({ params: { id }, db }: Target<'/clients/{id}'>) =>
 const actorOf = (caller: Caller) => byOf(caller).actor;
 
 /**
- * `/operator/clients` (contract, Operator's clients). A client with a scope of the operator does not exist here: a
+ * `/operator/clients`. A client with a scope of the operator does not exist here: a
  * token for this route must not make itself one that may do more.
  */
 export function operatorClientRoutes({ config, masterKeys }: AppDependencies) {

@@ -10,7 +10,7 @@ import { presentCheck, receiverCheckView } from '../schemas/receiver-check.js';
 
 const started = view('StartedReceiverCheck', { id: uuid });
 
-/** `/webhook-endpoints/{webhookId}/checks` (contract, Is my receiver right?). Production has no such routes. */
+/** `/webhook-endpoints/{webhookId}/checks`. Production has no such routes. */
 export function receiverCheckRoutes({ config, readiness }: AppDependencies) {
   if (config.environment !== 'sandbox') return [];
   const route = routesOf('Sandbox', 'webhooks');

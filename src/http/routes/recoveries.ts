@@ -15,7 +15,7 @@ const recoveries = pageView('RecoveryPage', recoveryView);
 const cursors = idCursor("an endpoint's recoveries");
 const filters = z.strictObject(paging(cursors));
 
-/** `/webhook-endpoints/{webhookId}/recover` and `/recoveries` (contract, Events and deliveries). */
+/** `/webhook-endpoints/{webhookId}/recover` and `/recoveries`. */
 export function recoveryRoutes({ config }: AppDependencies) {
   const route = routesOf('Events and deliveries', 'webhooks');
   return [

@@ -69,7 +69,7 @@ const versionOfOwn = (target: Target<'/transfers/{id}'>) => versionOf(target, ta
 /** The change of status that a client may make in every environment. */
 const CANCELLATION = { to: 'CANCELLED', from: ['CREATED'], reason: null, reasonCode: 'customer_request' } as const;
 
-/** `/transfers` (contract, Transfers). */
+/** `/transfers`. */
 export function transferRoutes({ config, handover }: AppDependencies) {
   const route = routesOf('Transfers', 'transfers');
   return [
@@ -149,7 +149,7 @@ const operatorFilters = z.strictObject({
 
 const operatorRoute = routesOf('Operator: transfers', ['operator:transfers', 'operator']);
 
-/** `/operator/transfers`: transfers of all clients (contract, Transfers). */
+/** `/operator/transfers`: transfers of all clients. */
 export function operatorTransferRoutes() {
   return [
     operatorRoute('GET', '/operator/transfers', {
@@ -182,7 +182,7 @@ export function operatorTransferRoutes() {
 }
 
 /**
- * `/operator/transfers/{id}/status`, for the operator's systems (contract, Scopes), and `/sandbox/…`, which lets a
+ * `/operator/transfers/{id}/status`, for the operator's systems, and `/sandbox/…`, which lets a
  * client do the operator's work on its own transfers. Production has no such route.
  */
 export function statusRoutes({ config, handover }: AppDependencies) {

@@ -20,7 +20,7 @@ function anyOf<Schema extends z.ZodType>(schemas: readonly Schema[]) {
   return only && schemas.length === 1 ? only : z.union(schemas);
 }
 
-/** The event as its receiver gets it (spec §2, Webhook event). */
+/** The event as its receiver gets it. */
 export const deliveredEvent = view('DeliveredEvent', {
   id: uuid.meta({ description: 'Unique per event: use it to discard duplicates.' }),
   version: z

@@ -180,7 +180,7 @@ export const endpointPatch = requestBody('WebhookEndpointPatch', {
   ...unchangeable,
 });
 
-/** A webhook endpoint as the API shows it. Its secret is never shown (spec §2). */
+/** A webhook endpoint as the API shows it. Its secret is never shown. */
 export const endpointView = view('WebhookEndpoint', {
   webhookId: uuid,
   url: z.string().meta({ description: 'As registered.', examples: ['https://example.com/hooks'] }),

@@ -20,7 +20,7 @@ export const metaView = view('Meta', {
 });
 
 /**
- * The facts about an environment that an integrator needs before the first delivery (contract, Errors, limits, paging).
+ * The facts about an environment that an integrator needs before the first delivery.
  */
 export function presentMeta(config: Pick<Config, 'environment' | 'retryDelays' | 'egressAddresses'>) {
   const retryDelays = formatLadder(config.retryDelays);

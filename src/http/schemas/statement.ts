@@ -19,7 +19,7 @@ const disabledPeriod = view('DisabledPeriod', {
   reason: z.enum(DISABLED_REASONS),
 });
 
-/** The statement of an endpoint (contract, Events and deliveries). */
+/** The statement of an endpoint. */
 export const statementView = view('Statement', {
   since: time,
   until: time,

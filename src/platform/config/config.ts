@@ -10,7 +10,7 @@ export function isConfigured(env: NodeJS.ProcessEnv): boolean {
   return ['DATABASE_URL', fileVariable('DATABASE_URL'), 'TEMPORAL_ADDRESS'].some((name) => env[name]);
 }
 
-/** The complete configuration of a process: a value is optional only if the contract says so. */
+/** The complete configuration of a process: a value is optional only if the service works without it. */
 export type Config = ReturnType<typeof loadConfig>;
 
 /**
@@ -130,7 +130,7 @@ export function baseUrlOf({ ENVIRONMENT, BASE_URL, PORT }: Environment): string 
 export const PROXY_UNNAMED =
   "TRUSTED_PROXIES: is empty but BASE_URL is https:, so all clients have the proxy's address and share its limits; give the CIDRs of your proxies, or none if there is no proxy";
 
-/** The settings that production must not start with (contract, Environments). A missing one is reported already. */
+/** The settings that production must not start with. A missing one is reported already. */
 function insecureIn(
   config: Pick<Config, 'baseUrl' | 'authUrl' | 'masterKey' | 'receivers' | 'proxyUnnamed'>,
 ): string[] {

@@ -58,7 +58,7 @@ test.each(vectors)('signs $name as openssl does', ({ secret, t, body, expected }
   expect(sign({ secret: new Secret(secret), t, body })).toBe(expected);
 });
 
-test('the header is t and v0, as in the spec', () => {
+test('the header is t and v0', () => {
   const header = signatureHeader({
     secret: new Secret('whsec_0123456789abcdef'),
     t: '2026-11-21T10:00:00.123Z',
@@ -100,7 +100,7 @@ test('a receiver rejects a body with one flipped bit', () => {
 });
 
 describe('keepHeaders', () => {
-  it('keeps the eight headers of the contract, in lower case, and no other', () => {
+  it('keeps eight headers, in lower case, and no other', () => {
     const kept = {
       'content-type': 'text/plain',
       'retry-after': '120',

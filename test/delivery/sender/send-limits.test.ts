@@ -6,7 +6,7 @@ import { createSender, type SendOutcome } from '../../../src/delivery/sender/sen
 import { Secret } from '../../../src/platform/secret.js';
 import { startRawReceiver } from '../../support/raw-receiver.js';
 
-// The limits of the contract, tested on real sockets with a clock that the test advances.
+// The limits of an attempt, tested on real sockets with a clock that the test advances.
 beforeEach(() =>
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] }),
 );

@@ -5,7 +5,7 @@ import { answered, body, closeAll, OK, outgoing, receiver, secret, sender, turn 
 
 afterEach(closeAll);
 
-test('the request on the wire is exactly the request of the contract', async () => {
+test('the request on the wire is exactly the documented request', async () => {
   const { url, port, requests } = await receiver(OK);
   const outcome = await sender().send(outgoing(`${url}/hooks/a%20b?token=x&y=1`));
   expect(outcome).toMatchObject({ error: null, responseStatus: 200, responseBody: null });

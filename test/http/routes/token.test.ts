@@ -28,7 +28,7 @@ describe('a token is issued', () => {
     expect(decodeJwt(reply.body.access_token).scope).toBe(scope);
   };
 
-  it('for JSON, the form of the spec', async () => good(await token(client)));
+  it('for JSON', async () => good(await token(client)));
   it('for JSON with a charset', async () =>
     good(await token(client, { 'Content-Type': 'Application/JSON; charset=utf-8' })));
   it('for a form', async () => good(await form({ ...client, ...grant() })));

@@ -6,7 +6,7 @@ import { unknownSettings } from '../../../src/platform/config/environment.js';
 import { linesOf, MASTER_KEY, PASSWORD, SANDBOX } from '../../support/configuration.js';
 
 describe('the configuration', () => {
-  it('has the defaults of the contract', () => {
+  it('has its documented defaults', () => {
     expect(loadConfig(SANDBOX)).toMatchObject({
       environment: 'sandbox',
       baseUrl: 'http://localhost:3000',

@@ -33,7 +33,7 @@ interface ReceiverOptions {
 }
 
 /**
- * Starts a receiver as spec §5 and §6 describe it: it verifies the signature of the raw body, de-duplicates on the
+ * Starts a receiver that verifies the signature of the raw body, de-duplicates on the
  * event id and responds at once.
  */
 export async function startReceiver(options: ReceiverOptions): Promise<{ url: string; close(): Promise<void> }> {

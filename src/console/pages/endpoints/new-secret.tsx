@@ -12,7 +12,7 @@ import { EndpointTable } from './health.js';
 import { SendPending } from './state.js';
 
 /**
- * The switch to a new secret (spec §5, Secret rotation). The endpoints are its only state: the newest of those with the
+ * The switch to a new secret. The endpoints are its only state: the newest of those with the
  * same URL that were registered later takes over.
  */
 const newSecretPage = endpointPage('new-secret', {

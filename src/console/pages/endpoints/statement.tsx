@@ -162,7 +162,7 @@ const recover = endpointForm('recover', statementPage, async ({ operations, para
 export const statementPages = [statementPage, recover];
 
 /**
- * The longest range of a statement and of a recovery with missing events (contract), less a minute to fill a form, ms.
+ * The longest range of a statement and of a recovery with missing events, less a minute to fill a form, ms.
  */
 const LONGEST = 31 * 86_400_000 - 60_000;
 
