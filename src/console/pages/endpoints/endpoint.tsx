@@ -168,7 +168,8 @@ function Changes({ before, now }: { before: Readonly<Record<string, unknown>>; n
       <ul>
         {changed.map(([name, value]) => (
           <li key={name}>
-            {name}: was <Untrusted text={shownValue(before[name])} />, is <Untrusted text={shownValue(value)} />
+            {name.replaceAll('_', ' ')}: was <Untrusted text={shownValue(before[name])} />, is now{' '}
+            <Untrusted text={shownValue(value)} />
           </li>
         ))}
       </ul>
@@ -176,7 +177,12 @@ function Changes({ before, now }: { before: Readonly<Record<string, unknown>>; n
   );
 }
 
-const shownValue = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+/** The value of a field in words. Of a header, only the name is known. */
+function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map((item) => item?.name ?? item).join(', ') || 'none';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return String(value ?? 'none');
+}
 
 /** Declares a form of one endpoint: a POST to the end of its path. @param shown the page that has the form */
 export function endpointForm(
