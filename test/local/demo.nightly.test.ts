@@ -50,7 +50,7 @@ test('the demo delivers verified webhooks, shows a sleeping delivery, and with -
   // The service ends with the demo, so a link into its console would be dead.
   expect(stdout).not.toContain('/console/sign-in/');
   expect(nothingRuns()).toBe(true);
-});
+}, 400_000);
 
 /** A folder for PATH with a `go` that builds Temporal's server once `finish` is called. No server is on this PATH. */
 async function slowGo() {
