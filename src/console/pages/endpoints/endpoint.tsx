@@ -163,8 +163,8 @@ function Changes({ before, now }: { before: Readonly<Record<string, unknown>>; n
   );
   if (changed.length === 0) return null;
   return (
-    <section class="banner warn" aria-label="Changed meanwhile">
-      <h2>Changed meanwhile</h2>
+    <section class="banner warn" aria-label="What was changed">
+      <h2>What was changed</h2>
       <ul>
         {changed.map(([name, value]) => (
           <li key={name}>
