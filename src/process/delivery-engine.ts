@@ -48,7 +48,7 @@ export function createDeliveryEngine(context: RoleContext) {
   const { config, database, metrics, log } = context;
   const { retryDelays, workflows, disableAfter } = config;
   const token = randomUUID();
-  const sender = createSender({ guard: createAddressGuard(config.receivers), clientPools: config.clientPools });
+  const sender = createSender({ guard: createAddressGuard(config.receivers) });
   const operator = config.notify && {
     ...config.notify,
     sender: operatorSender(config.receivers, config.notify),

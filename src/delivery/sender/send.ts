@@ -67,9 +67,10 @@ export interface SendLimits {
   bodyMs: number;
 }
 
+/** Clients whose connections a worker keeps open for the next attempt: 24 KB for a connection. */
+const CLIENT_POOLS = 10_000;
+
 export interface SenderOptions {
-  /** CLIENT_POOLS */
-  clientPools?: number;
   guard: AddressGuard;
   resolver?: ResolverOptions;
   /** Issuers trusted instead of Node's default ones (to which `NODE_EXTRA_CA_CERTS` adds), PEM. */
@@ -92,17 +93,11 @@ const CONNECTION_LIFE_MS = 60_000;
  * Creates the sender of signed deliveries: HTTP/1.1, kept connections, the address
  * guard.
  */
-export function createSender({
-  guard,
-  resolver: resolverOptions,
-  caCertificates,
-  limits,
-  clientPools = 10_000,
-}: SenderOptions) {
+export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions) {
   const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
   const resolver = createResolver(resolverOptions);
   const draining = new Set<Promise<unknown>>();
-  const agents = new LRUCache<string, Agent>({ max: clientPools, dispose: retire });
+  const agents = new LRUCache<string, Agent>({ max: CLIENT_POOLS, dispose: retire });
   let closed = false;
 
   function agentOf(clientId: string): Agent {

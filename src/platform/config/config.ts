@@ -77,7 +77,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     workerConcurrency: read.WORKER_CONCURRENCY,
     clientConcurrency: read.CLIENT_CONCURRENCY,
     /** Clients whose connections to receivers a worker keeps. */
-    clientPools: read.CLIENT_POOLS,
     maxEndpoints: read.MAX_ENDPOINTS,
     /** ms */
     retention: read.RETENTION,

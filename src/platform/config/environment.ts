@@ -104,10 +104,15 @@ const OF_ROLES = [
 ];
 const KNOWN = new Set([...Object.keys(settings), ...SECRETS.map(fileVariable), ...OF_ROLES]);
 
+/** Settings of an earlier version without such a prefix. */
+const REMOVED = ['CLIENT_POOLS'];
+
 /** A line for each variable that has a prefix of the service and is none of its settings. No line has the value. */
 export function unknownSettings(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env)
-    .filter((name) => env[name] && !KNOWN.has(name) && PREFIXES.some((prefix) => name.startsWith(prefix)))
+    .filter(
+      (name) => env[name] && !KNOWN.has(name) && [...PREFIXES, ...REMOVED].some((prefix) => name.startsWith(prefix)),
+    )
     .filter((name) => !SERVICE_LINK.test(name) && !isServiceLink(name, env[name]))
     .map((name) => `${name}: is not a setting and has no effect; remove it or correct its name`)
     .concat(ignoredOfOpenTelemetry(env));

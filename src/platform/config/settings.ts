@@ -323,11 +323,6 @@ export const settings = {
     'Concurrent attempts for one client in one worker. A client also leaves as many slots free as it takes.',
     '60',
   ),
-  CLIENT_POOLS: setting(
-    count(1, 100_000),
-    'Clients whose connections to receivers one worker keeps open for 4 s, for the next attempt: 24 KB for a connection.',
-    '10000',
-  ),
   MAX_ENDPOINTS: setting(count(1, 10_000), 'Webhook endpoints of one client.', '20'),
   RETENTION: setting(durationWithin(SECOND, LONGEST), 'How long events, deliveries and attempts are kept.', '90d'),
   TRANSFER_RETENTION: setting(longTerm, 'How long ended transfers are kept, for `transfers expire`. Unset: for good.'),

@@ -21,7 +21,6 @@ describe('the configuration', () => {
       endpointConcurrency: 10,
       workerConcurrency: 1_000,
       clientConcurrency: 60,
-      clientPools: 10_000,
       maxEndpoints: 20,
       retention: 7_776_000_000,
       metrics: undefined,
@@ -233,6 +232,7 @@ describe('unknown settings', () => {
 
   it.each([
     'RATE_LIMITS',
+    'CLIENT_POOLS',
     'TRUSTED_PROXEIS',
     'MASTER_KEY_FILES',
     'DATABASE_URLS',
