@@ -46,7 +46,10 @@ interface Operation<Path extends string, Query extends z.ZodType, Body extends z
    * Set where the verb writes the audit entry of a change; the console writes one for any other change that it offers.
    */
   isAudited?: true;
-  /** Without an `Idempotency-Key`, concurrent requests share a statement, which needs no transaction. */
+  /**
+   * Concurrent requests share a statement: those with an `Idempotency-Key` in a transaction, the others without one. A
+   * request near its deadline has a transaction of its own.
+   */
   sharesStatement?: true;
   /** A strict object of texts; if omitted, the operation has no parameters. */
   query?: Query;
