@@ -12,7 +12,7 @@ import {
   reasonOfTls,
 } from './attempt-error.js';
 import type { Resolve } from './resolver.js';
-import { limitResponses } from './response-meter.js';
+import { limitHandshake, limitResponses } from './response-meter.js';
 
 export interface ConnectorOptions {
   guard: AddressGuard;
@@ -71,16 +71,22 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   function shakeHands(socket: Socket, target: buildConnector.Options, deadline: number): Promise<Socket> {
     // RFC 6066, section 3: a server name has no final dot. Servers reject one, and certificates have none.
     const servername = isIP(target.hostname) === 0 ? target.hostname.replace(/\.$/, '') : undefined;
+    let done = () => {};
     const secured = new Promise<Socket>((resolve, reject) => {
+      done = limitHandshake(socket, () =>
+        reject(new ConnectFailure('tls', 'The TLS handshake is longer than 256 KiB.')),
+      );
       upgrade({ ...target, ...(servername && { servername }), httpSocket: socket }, (error, tlsSocket) => {
         if (tlsSocket) resolve(tlsSocket);
         else reject(new ConnectFailure(reasonOfTls(error), detailOfTls(error)));
       });
     });
-    return within(deadline - performance.now(), secured, () => new ConnectFailure('timeout')).catch((error) => {
-      socket.destroy();
-      throw error;
-    });
+    return within(deadline - performance.now(), secured, () => new ConnectFailure('timeout'))
+      .catch((error) => {
+        socket.destroy();
+        throw error;
+      })
+      .finally(done);
   }
 
   return (target, callback) => {

@@ -111,12 +111,20 @@ function passed(text: string, failure: string | false): Passed {
 const MAX_SESSION_TICKETS = 16;
 
 /**
- * Limit of the bytes that TLS adds to those of the responses, which it may double. Renegotiations and changes of keys
- * cost much CPU, and no event reports them.
+ * Limit of the bytes of a handshake, and of those that TLS then adds to those of the responses, which it may double.
+ * Renegotiations and changes of keys cost much CPU, and no event reports them.
  */
 const MAX_TLS_BYTES = 256 * 1024;
 /** How often that limit is checked, ms. */
 const INTERVAL = 50;
+
+/** Calls `exceeded` once the handshake on a socket has read more than the limit. @returns ends the checks */
+export function limitHandshake(socket: Socket, exceeded: () => void): () => void {
+  const timer = setInterval(() => {
+    if (socket.bytesRead > MAX_TLS_BYTES) exceeded();
+  }, INTERVAL).unref();
+  return () => clearInterval(timer);
+}
 
 /**
  * Limits the bytes that this process reads for one response, on the connection itself. undici counts the names and

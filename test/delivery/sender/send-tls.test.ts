@@ -117,9 +117,15 @@ test('tls: the receiver does not speak TLS', async () => {
   expect(await send(`https://receiver.test:${port}/`)).toMatchObject({ error: 'tls' });
 });
 
+/** 320 KiB of messages that a client must ignore (RFC 5246, section 7.4.1.1). */
+const HELLO_REQUESTS = Buffer.concat(
+  Array(20).fill(Buffer.concat([Buffer.from([22, 3, 3, 64, 0]), Buffer.alloc(16_384)])),
+);
+
 test.each([
   ['reset', 'the connection breaks in the handshake', (socket: Socket) => void socket.resetAndDestroy(), {}],
   ['timeout', 'the handshake stalls', () => {}, { connectMs: 200 }],
+  ['tls', 'the handshake has more than 256 KiB', (socket: Socket) => void socket.write(HELLO_REQUESTS), {}],
 ])('%s: %s', async (error, _, serve, limits) => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
