@@ -49,7 +49,7 @@ export function troubleText({ enabled, disabled_reason }: Endpoint, health: Heal
   const { lastFailure, failingSince, pending } = health;
   return (
     <>
-      {outcomeText(lastFailure)}, since <RelativeTime at={failingSince ?? lastFailure.at} />,{' '}
+      {outcomeText(lastFailure)}, first <RelativeTime at={failingSince ?? lastFailure.at} />,{' '}
       {countOf(pending.count, 'delivery', 'deliveries', pending.more)} pending
     </>
   );
