@@ -1,4 +1,5 @@
-// Renders the documents for integrators into the one page that the service serves at /docs/guide.
+// Renders the documents for integrators into the one page that the service serves at /docs/guide, and joins them for
+// /docs/guide.md.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { marked } from 'marked';
@@ -14,11 +15,13 @@ const slug = (heading) =>
     .replace(/[^\w\- ]/g, '')
     .replaceAll(' ', '-');
 
+/** The document without comments. */
+const read = (name) => readFileSync(path(`../docs/${name}`), 'utf8').replace(/ *<!--.*?-->\n/gs, '');
+
 /** @returns HTML whose headings and error codes have anchors, and in which links between the documents are links within the page */
 function render(name) {
-  const markdown = readFileSync(path(`../docs/${name}`), 'utf8').replace(/<!--.*?-->\n/gs, '');
   return marked
-    .parse(markdown)
+    .parse(read(name))
     .replaceAll('&#39;', "'") // which the anchors drop
     .replace(/<(h[1-6])>(.*?)<\/\1>/g, (_, tag, text) => `<${tag} id="${slug(text)}">${text}</${tag}>`)
     .replaceAll('<pre>', '<pre tabindex="0">') // so that a reader scrolls it with the keyboard
@@ -35,3 +38,8 @@ const contents = parts.map((part) => {
   return `<nav><b><a href="#${title[1]}">${title[2]}</a></b> ${links.join('\n')}</nav>`;
 });
 writeFileSync(path('../dist/guide.html'), `${contents.join('\n')}\n<main>${parts.join('\n')}</main>`);
+
+const markdown = DOCUMENTS.map((name) =>
+  read(name).replace(/\]\((\w+)\.md(#[^)]*)?\)/g, (_, to, anchor) => `](${anchor ?? `#${to}`})`),
+);
+writeFileSync(path('../dist/guide.md'), markdown.join('\n'));

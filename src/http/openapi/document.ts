@@ -6,7 +6,7 @@ import type { RefusalCode } from '../../platform/refusal.js';
 import { VERSION } from '../../platform/version.js';
 import { isKeyed, type Route } from '../route.js';
 import { exampleOf } from './examples.js';
-import { deliveryCallbacks, openPaths } from './open-paths.js';
+import { deliveryCallbacks, deliveryWebhooks, openPaths } from './open-paths.js';
 import { componentSchemas, headerRefs, jsonContent, problemResponses, requestBodyOf } from './schemas.js';
 
 type Json = Record<string, unknown>;
@@ -41,6 +41,7 @@ export function openApiDocument(routes: readonly Route[], { environment, baseUrl
       .filter(([name]) => name !== 'Sandbox' || environment === 'sandbox')
       .map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: deliveryWebhooks,
     components: {
       schemas,
       parameters: PARAMETERS,
@@ -88,6 +89,7 @@ const TOKEN = 'OAuth 2.0 client credentials. Send the token as `Authorization: B
 const TAGS = {
   Tokens: 'Access tokens (OAuth 2.0 client credentials).',
   'Webhook endpoints': 'The URLs that receive your events.',
+  Webhooks: 'What the service sends to your endpoints.',
   Transfers: 'Create, read and cancel transfers.',
   'Events and deliveries': 'The events of your transfers, and the delivery of each event to each endpoint.',
   Sandbox: 'Change the status of your own transfers and check your receivers. Sandbox only.',

@@ -41,6 +41,29 @@ export function guidePage(): string {
 `;
 }
 
+/** `/docs/guide.md`: the same documents as Markdown. */
+export const guideMarkdown = () => readFileSync(join(DIST, 'guide.md'), 'utf8');
+
+/** `/llms.txt` (llmstxt.org): what a program that reads this service's documents should read. */
+export const llmsText = ({ environment, baseUrl }: Pick<Config, 'environment' | 'baseUrl'>) => `# Transfer Service
+
+> An HTTP API that moves transfers and POSTs a signed webhook for each change of their status. This deployment is the ${environment} environment.
+
+Clients authenticate with OAuth 2.0 Client Credentials. Receivers verify \`Service-Signature\` over the raw body and discard duplicates by the event's \`id\`.
+
+## Docs
+
+- [Guide](${baseUrl}/docs/guide.md): an integration step by step, the reference, and all errors, as Markdown
+- [OpenAPI 3.1](${baseUrl}/openapi.json): every operation, field and webhook
+- [Signature vectors](${baseUrl}/docs/signature-vectors.json): signed deliveries and forgeries that test a verifier
+- [Metadata](${baseUrl}/meta): environment, version, retry schedule and egress addresses
+
+## Optional
+
+- [Guide as a page](${baseUrl}/docs/guide)
+- [API explorer](${baseUrl}/docs)
+`;
+
 /** What `/` links to, by the paths of the API. */
 export const LINKS = {
   guide: ['/docs/guide', 'Guide'],

@@ -109,6 +109,18 @@ export function openPaths(authUrl: string): Paths {
       HTML,
       DOCUMENT,
     ),
+    '/docs/guide.md': get(
+      'getGuideMarkdown',
+      'The same guide as Markdown',
+      textOf('text/markdown', '# Guide'),
+      DOCUMENT,
+    ),
+    '/llms.txt': get(
+      'getLlmsText',
+      'Links to the documents that programs read',
+      textOf('text/plain', '# Transfer Service'),
+      DOCUMENT,
+    ),
     '/docs/signature-vectors.json': get(
       'getSignatureVectors',
       'Test vectors for a verifier of `Service-Signature`: signed deliveries and forgeries, with the expected results',
@@ -165,7 +177,8 @@ export function openPaths(authUrl: string): Paths {
 
 const withQuery = ({ get }: { get: Json }, parameter: Json) => ({ get: { ...get, parameters: [parameter] } });
 
-const HTML = { content: { 'text/html': { schema: { type: 'string' }, example: '<!doctype html>' } } };
+const textOf = (type: string, example: string) => ({ content: { [type]: { schema: { type: 'string' }, example } } });
+const HTML = textOf('text/html', '<!doctype html>');
 const anyJson = (example: Json) => ({ content: { 'application/json': { schema: { type: 'object' }, example } } });
 
 /** The further responses of what is limited by address, and of documents. */
@@ -186,12 +199,20 @@ const tokenErrors = (meanings: Record<number, string>): Json =>
     Object.entries(meanings).map(([status, description]) => [status, { description, ...jsonContent(tokenErrorView) }]),
   );
 
-/**
- * The requests that the service sends to a registered URL, by event type: callbacks of the
- * registration. From `webhooks`, openapi-generator makes a Python client that cannot be imported.
- */
+/** The requests that the service sends to a registered URL, by event type: callbacks of the registration. */
 export const deliveryCallbacks = Object.fromEntries(
   EVENT_TYPES.map((type) => [type, { '{$request.body#/url}': { post: deliveryOf(type) } }]),
+);
+
+/**
+ * The same as `webhooks` of OpenAPI 3.1, without headers: openapi-generator's Python client with them cannot be
+ * imported. It has a tag of its own, because a generated class of operations has the operations of its tag alone.
+ */
+export const deliveryWebhooks = Object.fromEntries(
+  EVENT_TYPES.map((type) => {
+    const { parameters, ...delivery } = deliveryOf(type);
+    return [type, { post: { ...delivery, operationId: `on${pascalCase(type)}`, tags: ['Webhooks'] } }];
+  }),
 );
 
 function deliveryOf(type: EventType) {

@@ -3,14 +3,22 @@ import type { Config } from '../../platform/config/config.js';
 import type { AppMiddleware, State } from '../context.js';
 import { openApiDocument } from '../openapi/document.js';
 import { explorerFile, explorerPage, explorerPolicy, explorerScript } from '../openapi/explorer.js';
-import { guidePage, guidePolicy, indexPage, LINKS, signatureVectors } from '../openapi/guide.js';
+import {
+  guideMarkdown,
+  guidePage,
+  guidePolicy,
+  indexPage,
+  LINKS,
+  llmsText,
+  signatureVectors,
+} from '../openapi/guide.js';
 import { staticDocument } from '../response.js';
 import type { Route } from '../route.js';
 import { presentMeta } from '../schemas/meta.js';
 
 /**
  * `/`, whose links lead to the others; `/openapi.json`, the same document as an API explorer at `/docs`; the guide,
- * without script, at `/docs/guide`; the vectors that test a verifier; `/meta`, which contains no client's data. Each is
+ * without script, at `/docs/guide` and as Markdown; `/llms.txt`; the vectors that test a verifier; `/meta`, which contains no client's data. Each is
  * made for its first reader: together they cost a tenth of a second, in which a starting process would serve nobody.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
@@ -40,6 +48,8 @@ export function addDocuments(router: Router<State>, config: Config, routes: read
     '/openapi.json': () => json(JSON.stringify(document())),
     '/docs': () => page(explorerPage(document()), explorerPolicy(document(), config)),
     '/docs/guide': () => page(guidePage(), guidePolicy),
+    '/docs/guide.md': () => staticDocument('text/markdown', guideMarkdown()),
+    '/llms.txt': () => staticDocument('text/plain', llmsText(config)),
     '/docs/signature-vectors.json': () => staticDocument('application/json', signatureVectors()),
     '/docs/explorer.js': () => staticDocument('text/javascript', explorerScript(document(), config)),
     '/docs/swagger-ui.js': () => compressed('text/javascript', 'swagger-ui-bundle.js'),

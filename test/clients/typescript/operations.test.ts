@@ -44,8 +44,8 @@ const id = '0192f0c1-2f3a-7b4c-8d5e-6f708192a3b4';
 const since = '2026-11-21T00:00:00Z';
 const status = { status: 'SENT' } as const;
 
-/** The client requests tokens by itself, and web pages are for people. */
-const WITHOUT_CALL = ['requestToken', 'getIndex', 'getDocs', 'getGuide'] as const;
+/** The client requests tokens by itself, and pages and texts are for readers. */
+const WITHOUT_CALL = ['requestToken', 'getIndex', 'getDocs', 'getGuide', 'getGuideMarkdown', 'getLlmsText'] as const;
 
 /** A call of each operation; the compiler rejects an incomplete list. */
 const CALLS: Record<

@@ -176,7 +176,17 @@ describe('/openapi.json', () => {
       return reply.body;
     };
     const { transferId, webhookId, eventId, deliveryId } = history;
-    for (const path of ['/', '/healthz', '/readyz', '/meta', '/openapi.json', '/docs', '/docs/guide']) {
+    for (const path of [
+      '/',
+      '/healthz',
+      '/readyz',
+      '/meta',
+      '/openapi.json',
+      '/docs',
+      '/docs/guide',
+      '/docs/guide.md',
+      '/llms.txt',
+    ]) {
       await take('GET', path, []);
     }
     const vectors = await take('GET', '/docs/signature-vectors.json', []);
@@ -231,6 +241,14 @@ describe('/openapi.json', () => {
     // The tests of tokens call them: here every token is accepted.
     const expected = described.filter(([, tags]) => !(tags as string[]).includes('Tokens')).map(([name]) => name);
     expect([...succeeded].sort()).toEqual(expected.sort());
+  });
+
+  it('has what is sent to endpoints as callbacks and webhooks', async () => {
+    const { webhooks, paths } = (await api.call('GET', '/openapi.json')).body;
+    const { callbacks } = paths['/webhook-endpoints'].post;
+    expect(Object.keys(webhooks)).toEqual(Object.keys(callbacks));
+    const [sent] = Object.values(callbacks['transfer.status_changed']) as [{ post: object }];
+    expect(sent.post).toMatchObject({ requestBody: webhooks['transfer.status_changed'].post.requestBody });
   });
 
   it('describes errors', async () => {

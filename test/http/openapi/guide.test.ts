@@ -47,6 +47,24 @@ describe('/docs/guide', () => {
     }
   });
 
+  it('is Markdown too, with the same anchors in its links', async () => {
+    const { status, headers, text } = await api.call('GET', '/docs/guide.md');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/markdown; charset=utf-8']);
+    expect(matches(/^# (.*)$/gm, text.replace(/^ *```.*?```$/gms, ''))).toHaveLength(3);
+    expect(text).not.toMatch(/<!--|\.md[#)]/);
+    const anchors = new Set(matches(/ id="([^"]*)"/g));
+    for (const anchor of matches(/\]\(#([^)]*)\)/g, text))
+      expect([anchor, anchors.has(anchor)]).toEqual([anchor, true]);
+  });
+
+  it('is what /llms.txt links to, with the other documents', async () => {
+    const { status, headers, text } = await api.call('GET', '/llms.txt');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const links = matches(/^- \[.*?\]\(https:\/\/api\.test(.*?)\)/gm, text);
+    expect(links).toEqual(expect.arrayContaining(['/docs/guide.md', '/openapi.json']));
+    for (const link of links) expect([link, (await api.call('GET', link)).status]).toEqual([link, 200]);
+  });
+
   it('shows the code of the guide as text', () => {
     expect(guide.text).toContain('&lt;?php');
     expect(guide.text).toContain('seen = new Set&lt;string&gt;();');

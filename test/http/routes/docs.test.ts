@@ -63,27 +63,33 @@ it('has no other path with a final slash', async () => {
   for (const status of await Promise.all(statuses)) expect([400, 401, 404]).toContain(status);
 });
 
-it.each(['/', '/openapi.json', '/docs', '/docs/guide', '/docs/explorer.js', '/.well-known/openid-configuration'])(
-  'responds with 304 to the ETag of %s',
-  async (path) => {
-    const first = await api.call('GET', path, anybody());
-    const etag = first.headers.get('etag') ?? '';
-    expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
-    expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
-    const conditional = (tag: string) =>
-      api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
-    const again = await conditional(etag);
-    expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
-    expect(again.headers.get('cache-control')).toBe('public, max-age=300');
-    expect((await conditional('"other"')).status).toBe(200);
-    const head = await api.call('HEAD', path, anybody());
-    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
-      200,
-      '',
-      first.headers.get('content-length'),
-    ]);
-  },
-);
+it.each([
+  '/',
+  '/openapi.json',
+  '/docs',
+  '/docs/guide',
+  '/docs/guide.md',
+  '/llms.txt',
+  '/docs/explorer.js',
+  '/.well-known/openid-configuration',
+])('responds with 304 to the ETag of %s', async (path) => {
+  const first = await api.call('GET', path, anybody());
+  const etag = first.headers.get('etag') ?? '';
+  expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
+  expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
+  const conditional = (tag: string) =>
+    api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
+  const again = await conditional(etag);
+  expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
+  expect(again.headers.get('cache-control')).toBe('public, max-age=300');
+  expect((await conditional('"other"')).status).toBe(200);
+  const head = await api.call('HEAD', path, anybody());
+  expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
+    200,
+    '',
+    first.headers.get('content-length'),
+  ]);
+});
 
 it.each([
   '/openapi.json',

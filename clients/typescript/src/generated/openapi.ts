@@ -1,5 +1,5 @@
 // Made by `npm run client:types` from the service's OpenAPI document. Do not edit.
-// Document: fea5a4d0d61ec634fb7de0b4a0f402aa211867b41639b1c519c1d1e0c2a16bca
+// Document: a3b7ab3045916a8a8d5b59edbe2dbff3de6df73ade679cd0d276f874453d5c24
 
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1110,6 +1110,46 @@ export interface operations {
         };
         content: {
           "text/html": string;
+        };
+      };
+    };
+  };
+  getGuideMarkdown: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "text/markdown": string;
+        };
+      };
+    };
+  };
+  getLlmsText: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** OK */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "text/plain": string;
         };
       };
     };
@@ -2313,6 +2353,16 @@ export const OPERATIONS: Record<keyof operations, Operation> = {
   "getGuide": {
     "method": "GET",
     "path": "/docs/guide",
+    "open": true
+  },
+  "getGuideMarkdown": {
+    "method": "GET",
+    "path": "/docs/guide.md",
+    "open": true
+  },
+  "getLlmsText": {
+    "method": "GET",
+    "path": "/llms.txt",
     "open": true
   },
   "getSignatureVectors": {
