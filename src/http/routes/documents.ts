@@ -18,8 +18,9 @@ import { presentMeta } from '../schemas/meta.js';
 
 /**
  * `/`, whose links lead to the others; `/openapi.json`, the same document as an API explorer at `/docs`; the guide,
- * without script, at `/docs/guide` and as Markdown; `/llms.txt`; the vectors that test a verifier; `/meta`, which contains no client's data. Each is
- * made for its first reader: together they cost a tenth of a second, in which a starting process would serve nobody.
+ * without script, at `/docs/guide` and as Markdown; `/llms.txt`; the vectors that test a verifier; `/meta`, which
+ * contains no client's data. Each is made for its first reader: together they cost a tenth of a second, in which a
+ * starting process would serve nobody.
  */
 export function addDocuments(router: Router<State>, config: Config, routes: readonly Route[], limit: AppMiddleware) {
   const document = once(() => openApiDocument(routes, config));

@@ -243,14 +243,6 @@ describe('/openapi.json', () => {
     expect([...succeeded].sort()).toEqual(expected.sort());
   });
 
-  it('has what is sent to endpoints as callbacks and webhooks', async () => {
-    const { webhooks, paths } = (await api.call('GET', '/openapi.json')).body;
-    const { callbacks } = paths['/webhook-endpoints'].post;
-    expect(Object.keys(webhooks)).toEqual(Object.keys(callbacks));
-    const [sent] = Object.values(callbacks['transfer.status_changed']) as [{ post: object }];
-    expect(sent.post).toMatchObject({ requestBody: webhooks['transfer.status_changed'].post.requestBody });
-  });
-
   it('describes errors', async () => {
     const replies = [
       await client.call('POST', '/webhook-endpoints', { json: endpointRequest({ secret: 'short' }) }),
@@ -272,7 +264,9 @@ describe('/openapi.json', () => {
     const operationsOf = (group: object): Described[] =>
       Object.values(group).flatMap((methods) => Object.values<Described>(methods));
     // Python: the generated operation of a webhook has parameters without types, a syntax error.
-    expect(document).not.toHaveProperty('webhooks');
+    const webhooks = operationsOf(document.webhooks);
+    expect(webhooks).toEqual([expect.not.objectContaining({ parameters: expect.anything() })]);
+    expect(webhooks).toMatchObject([{ operationId: 'onTransferStatusChanged', tags: ['Webhooks'] }]);
     const callbacks = operationsOf(paths).flatMap((one) => Object.values(one.callbacks ?? {}).flatMap(operationsOf));
     expect(callbacks.map(({ operationId }) => operationId)).toEqual(['receiveTransferStatusChanged']);
     const bodies = operationsOf(paths).flatMap(({ requestBody }) => (requestBody ? [requestBody.content] : []));
