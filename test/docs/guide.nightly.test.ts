@@ -120,7 +120,7 @@ test('after an outage, a recovery sends what was missed, and the statement prove
   expect(await paste('missing')).toMatch(/{"missing":\["[0-9a-f-]{36}"\],"has_more":false}/);
   expect(await paste('enable')).toContain('{"enabled":true,"disabled_reason":null}');
   // The receiver prints to the same terminal.
-  expect(await paste('recover')).toContain('"count":0,"missing":1}');
+  expect(await paste('recover')).toContain('"count":0,"missing":1,"pending":0}');
   await waitFor('its delivery', () => /CANCELLED .*signature verified {2}→ 204/.test(screen));
   // Each request counts towards the 20 statements a minute. Past them, a later one in the next minute answers.
   await pasteUntil('statement', /"missing":0,"complete":true,/);
@@ -150,6 +150,10 @@ test('a digest that a receiver computed is explained, by the service and on the 
   expect(await paste('verify')).toContain('verified');
   expect(await paste('explain')).toContain('"explanation": "body_without_timestamp"');
   await expect(paste('verify-explain')).rejects.toThrow('body_without_timestamp: Only the body was signed');
+});
+
+test('a sign-in link to the console is made', async () => {
+  expect(await paste('console-link')).toMatch(/"url":"http:[^"]*\/console\/sign-in\/[^"]+#[^"]+"/);
 });
 
 test('the bridge posts the events of the account to a receiver on the same machine', async () => {
