@@ -28,7 +28,7 @@ const WAITING = 66;
 /** Creates the activities of the workflow `deliverEvent`. */
 export function createDeliverActivities(
   database: Handle,
-  dispatcher: Pick<Dispatcher, 'make' | 'leaveQueued'>,
+  dispatcher: Pick<Dispatcher, 'take' | 'expectOrTell'>,
   log: Log,
 ): DeliverActivities & ReadDeliveriesActivities {
   /** The client of each activity that waits. */
@@ -38,10 +38,10 @@ export function createDeliverActivities(
   const make = async (attempt: AttemptKeys): Promise<void> => {
     const { clientId, deliveryId } = attempt;
     const held = waiting.filter((id) => id === clientId).length;
-    if (!withinShare(held, 1, WAITING - waiting.length)) return dispatcher.leaveQueued(attempt);
+    if (!withinShare(held, 1, WAITING - waiting.length)) return dispatcher.expectOrTell(attempt);
     waiting.push(clientId);
     try {
-      const job = await dispatcher.make(attempt);
+      const job = await dispatcher.take(attempt);
       if (job) job.attempt.isAwaited = true;
       await (job ? job.ended.promise : madeElsewhere(deliveryId));
     } finally {

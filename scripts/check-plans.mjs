@@ -23,7 +23,7 @@ const STATEMENTS = {
     src/transfers/read-transfers.ts listStatement`,
   'test/platform/batch-plans.test.ts': `
     src/delivery/notify.ts ROUTE
-    src/delivery/workflow-outbox.ts LEASE
+    src/delivery/start-workflows.ts LEASE
     src/endpoints/hours.ts newestHours
     src/platform/audit.ts expireAudit
     src/platform/retention.ts REMOVE

@@ -180,7 +180,7 @@ export class Dispatcher implements Handover {
     this.#byId = new Batcher({
       run: async (ids: readonly string[]) => {
         if (this.#stopped) return ids.map(() => undefined);
-        const taking = this.#take(() => leaseById(db, token, ids));
+        const taking = this.#keepAll(() => leaseById(db, token, ids));
         this.#inBackground(taking);
         const leased = await taking;
         return ids.map((id) => leased.get(id));
@@ -202,30 +202,33 @@ export class Dispatcher implements Handover {
     this.#loop.start();
   }
 
-  /** The queue may have attempts of any endpoint that this process does not know of. */
-  poll(): void {
+  /** The queue may have attempts of any endpoint. */
+  expectAny(): void {
     this.#notOurs.clear();
     this.#pass = { after: null };
     this.#loop.request();
   }
 
-  /** Attempts of these endpoints have waited in the queue, so that the workers may not know of them. */
-  found(at: readonly QueuedAt[]): void {
+  /** The endpoints have attempts in the queue that no worker may know of: the others are notified too. */
+  expectAndTell(at: readonly QueuedAt[]): void {
     for (const one of at) this.expect(one);
     if (this.options.workers.count > 1) this.options.wakeUps.send(at);
   }
 
-  /** The endpoint has attempts in the queue. */
-  expect(at: QueuedAt): void {
-    if (!this.avoids(at)) this.#expectMore(at);
+  /**
+   * The endpoint has attempts in the queue: this process leases them when it has room.
+   * @returns false: it leaves them to other workers
+   */
+  expect(at: QueuedAt): boolean {
+    if (this.avoids(at)) return false;
+    this.#remember([at]);
+    this.#refill(at);
+    return true;
   }
 
-  /**
-   * An attempt is in the queue: this process leases it when it has a slot for it, or notifies the workers that have.
-   */
-  leaveQueued(at: QueuedAt): void {
-    if (this.#stopped || this.avoids(at)) this.options.wakeUps.send([at]);
-    else this.#expectMore(at);
+  /** The endpoint has an attempt in the queue; if this process leaves it to other workers, they are notified. */
+  expectOrTell(at: QueuedAt): void {
+    if (this.#stopped || !this.expect(at)) this.options.wakeUps.send([at]);
   }
 
   /** Whether this process leaves the attempts at the endpoint to other workers now. */
@@ -251,7 +254,7 @@ export class Dispatcher implements Handover {
     const jobs: Job[] = [];
     for (const { leased, ...keys } of deliveries) {
       if (leased) jobs.push(this.#keep(new Job(leased, leasedAt)));
-      else this.leaveQueued({ clientId, ...keys });
+      else this.expectOrTell({ clientId, ...keys });
     }
     this.#pumpSoon();
     const started = () => Promise.all(jobs.map((job) => job.started.promise));
@@ -259,7 +262,7 @@ export class Dispatcher implements Handover {
   }
 
   queued(attempt: AttemptKeys): void {
-    this.make(attempt).catch((error) => this.#report(error, attempt.deliveryId));
+    this.take(attempt).catch((error) => this.#report(error, attempt.deliveryId));
   }
 
   /**
@@ -267,21 +270,21 @@ export class Dispatcher implements Handover {
    * endpoint, other workers are notified.
    * @returns the attempt if this process has it
    */
-  async make(keys: AttemptKeys): Promise<Job | undefined> {
+  async take(keys: AttemptKeys): Promise<Job | undefined> {
     const { deliveryId } = keys;
     const held = this.#held.get(deliveryId);
     const isFree = !held && !this.#stopped && !this.avoids(keys);
     if (isFree && this.#allowance(keys) > 0) {
       try {
         const job = await this.#byId.run(deliveryId);
-        if (!job && this.#stopped) this.leaveQueued(keys);
+        if (!job && this.#stopped) this.expectOrTell(keys);
         return job;
       } catch (error) {
-        this.leaveQueued(keys);
+        this.expectOrTell(keys);
         throw error;
       }
     }
-    this.leaveQueued(keys);
+    this.expectOrTell(keys);
     return held;
   }
 
@@ -371,7 +374,7 @@ export class Dispatcher implements Handover {
       // running.
       const isLeftOver = (result && !result.recorded) || job.leasedUntil !== attempt.leasedUntil;
       if (isLeftOver) this.#giveBack([job]);
-      else if (result?.recorded?.isDue) this.queued(attempt);
+      else if (result?.recorded?.isQueued) this.queued(attempt);
     }
   }
 
@@ -390,12 +393,12 @@ export class Dispatcher implements Handover {
   }
 
   /** Keeps what `lease` leases. @returns what this process makes of it, by the ids of the deliveries */
-  async #take(lease: () => Promise<readonly LeasedRow[]>): Promise<Map<string, Job>> {
+  async #keepAll(lease: () => Promise<readonly LeasedRow[]>): Promise<Map<string, Job>> {
     const leasedAt = performance.now();
     const rows = await lease();
     if (rows.length > 0) failpoint('after-lease');
     const taken = new Map<string, Job>();
-    for (const { isDue, ...attempt } of rows) {
+    for (const { mayBeMade, ...attempt } of rows) {
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
       taken.set(attempt.deliveryId, job);
@@ -403,7 +406,7 @@ export class Dispatcher implements Handover {
         held.leasedUntil = attempt.leasedUntil;
         continue;
       }
-      if (isDue) this.#keep(job);
+      if (mayBeMade) this.#keep(job);
       else this.#drop(job);
     }
     this.pump();
@@ -429,13 +432,8 @@ export class Dispatcher implements Handover {
     return jobs.map(() => undefined);
   }
 
-  #expectMore(at: QueuedAt): void {
-    this.#rememberLines([at]);
-    this.#refill(at);
-  }
-
   /** These endpoints may have more attempts in the queue. */
-  #rememberLines(rows: readonly QueuedAt[]): void {
+  #remember(rows: readonly QueuedAt[]): void {
     for (const { clientId, endpointId, maxConcurrency } of rows)
       this.#more.set(endpointId, { clientId, endpointId, maxConcurrency });
   }
@@ -452,7 +450,7 @@ export class Dispatcher implements Handover {
 
   /** Leases nothing of the endpoint for some time. */
   #pause(at: QueuedAt): void {
-    this.#rememberLines([at]);
+    this.#remember([at]);
     this.#paused.set(at.endpointId, true);
   }
 
@@ -466,7 +464,7 @@ export class Dispatcher implements Handover {
     this.#isStepDue = queued;
     if (expired)
       await freeExpired(db).then(
-        (at) => this.found(at),
+        (at) => this.expectAndTell(at),
         reportTo(log, 'clearing leases that have run out failed; next try in a second'),
       );
     return true;
@@ -504,7 +502,7 @@ export class Dispatcher implements Handover {
     // A pass that was requested meanwhile begins anew.
     if (scan === this.#pass && next === null) this.#pass = undefined;
     for (const at of heads) this.expect(at);
-    if (isStep) this.found(heads.filter(({ isOverdue }) => isOverdue));
+    if (isStep) this.expectAndTell(heads.filter(({ isOverdue }) => isOverdue));
   }
 
   async #leaseOf(endpoints: readonly QueuedAt[]): Promise<void> {
@@ -515,12 +513,12 @@ export class Dispatcher implements Handover {
       return { endpointId: at.endpointId, attempts: this.#allowance(at) };
     });
     const request = { token, allowances, limit: Math.min(BATCH, slots.room) };
-    await this.#take(async () => {
+    await this.#keepAll(async () => {
       const rows = await leaseOfEndpoints(db, request).catch((error) => {
-        this.#rememberLines(some);
+        this.#remember(some);
         throw error;
       });
-      this.#rememberLines(rows.length === request.limit ? some : withMore(rows, request));
+      this.#remember(rows.length === request.limit ? some : withMore(rows, request));
       return rows;
     });
   }
@@ -546,7 +544,7 @@ export class Dispatcher implements Handover {
       this.#report(error, leases[0]?.deliveryId),
     );
     // Not before: a lease that came first would find none, and look no more.
-    for (const { attempt } of jobs) this.leaveQueued(attempt);
+    for (const { attempt } of jobs) this.expectOrTell(attempt);
     return jobs.map(() => undefined);
   }
 

@@ -44,9 +44,9 @@ export interface LeaseRequest {
   limit: number;
 }
 
-/** A leased row. `isDue` false: its endpoint is inactive, or its delivery was cancelled; see `dropStale`. */
+/** A leased row. `mayBeMade` false: its endpoint is inactive, or its delivery was cancelled; see `dropStale`. */
 export interface LeasedRow extends LeasedAttempt {
-  isDue: boolean;
+  mayBeMade: boolean;
 }
 
 /** A line of the queue with free attempts. */
@@ -108,7 +108,7 @@ select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "c
        q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
        e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
        ${AT_ONCE} as "maxConcurrency", e.max_per_second as "maxPerSecond", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
-       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "isDue"
+       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "mayBeMade"
   from leased q
   join deliveries d on d.id = q.delivery_id
   join events v on v.id = d.event_id

@@ -191,7 +191,7 @@ function setOutcome(span: Span, { responseStatus, error }: SendOutcome): void {
  * An attempt that starts within this time after its lease, ms, has not waited. At full speed most take 10 ms, and a
  * look at each of them costs a fifth of the rate.
  */
-const FRESH = 50;
+const NOT_WAITED = 50;
 /** Rows that one statement reads. */
 const BATCH = 200;
 
@@ -207,7 +207,7 @@ export function lookAgain(db: Handle, token: string) {
     size: BATCH,
   });
   return async (attempt: LeasedAttempt, leasedAt: number): Promise<LeasedAttempt | undefined> => {
-    if (performance.now() - leasedAt <= FRESH) return attempt;
+    if (performance.now() - leasedAt <= NOT_WAITED) return attempt;
     const target = await targets.run(attempt);
     return target && { ...attempt, ...target };
   };

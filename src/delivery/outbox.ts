@@ -64,7 +64,7 @@ export async function markDone(db: Handle, events: readonly LeasedEvent[]): Prom
 }
 
 /** Makes the leased rows free again in so many seconds. */
-export async function releaseEvents(db: Handle, events: readonly LeasedEvent[], after: number): Promise<void> {
+export async function leaseAgain(db: Handle, events: readonly LeasedEvent[], after: number): Promise<void> {
   await db.query(RELEASE, [...keysOf(events), after]);
 }
 

@@ -29,7 +29,7 @@ export interface RecordedAttempt {
   number: number;
   status: DeliveryStatus;
   /** The next attempt is due at once. It is in the queue, and free. */
-  isDue: boolean;
+  isQueued: boolean;
   /** Another transaction has locked the delivery: nothing was recorded. */
   isLocked: boolean;
 }
@@ -209,7 +209,7 @@ with input as (
     from asks_pause p where e.id = p.id and e.id = any(array(select id from asks_pause))
 )
 select u.id as "deliveryId", u.recorded_as as number, u.status::text,
-       u.id = any(array(select delivery_id from next)) as "isDue", false as "isLocked"
+       u.id = any(array(select delivery_id from next)) as "isQueued", false as "isLocked"
   from updated u
  union all
 select i.delivery_id, null, null, false, true

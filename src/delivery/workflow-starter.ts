@@ -22,7 +22,7 @@ import { inSpan } from '../platform/telemetry/traces.js';
 import { isRefusedInput, startUnlessRunning } from '../temporal/connection.js';
 import { eventTitle } from './event-catalogue.js';
 import { AT_ONCE } from './lease.js';
-import { type DueState, type EventRow, type LeasedEvent, leaseEvents, markDone, releaseEvents } from './outbox.js';
+import { type DueState, type EventRow, type LeasedEvent, leaseAgain, leaseEvents, markDone } from './outbox.js';
 import type { Waiting } from './waiting.js';
 
 /** The outbox is read this often, ms. */
@@ -103,7 +103,7 @@ export function workflowStarter(options: WorkflowStarterOptions): Periodic {
     const faults = results.filter((result) => result !== undefined);
     if (failed.length > 0) {
       log.warn({ err: faults[0], events: failed.length }, 'workflows could not be started; next try in a second');
-      await releaseEvents(db, eventsOf(failed), RETRY_AFTER);
+      await leaseAgain(db, eventsOf(failed), RETRY_AFTER);
     }
     // An event whose input Temporal rejects delays no other event.
     const isOverloaded = faults.some((fault) => !isRefusedInput(fault));

@@ -21,10 +21,10 @@ import { Recorder } from '../delivery/record.js';
 import { createAddressGuard } from '../delivery/sender/address-guard.js';
 import { createSender, type Sender } from '../delivery/sender/send.js';
 import { Slots } from '../delivery/slots.js';
+import { startWorkflows } from '../delivery/start-workflows.js';
 import { shareWaiting } from '../delivery/waiting.js';
 import { sendWakeUps } from '../delivery/wake-ups.js';
 import { watchdog } from '../delivery/watchdog.js';
-import { workflowOutbox } from '../delivery/workflow-outbox.js';
 import { workflowStarter } from '../delivery/workflow-starter.js';
 import { measureClients, readClientResults } from '../endpoints/client-results.js';
 import { cancelBacklogs } from '../endpoints/disable.js';
@@ -56,7 +56,7 @@ export function createDeliveryEngine(context: RoleContext) {
   const recorder = new Recorder(database, { token, workflows }, log);
   const onGrown = () => {
     slots.refresh();
-    dispatcher.poll();
+    dispatcher.expectAny();
   };
   const workers = new LiveWorkers(database, token, onGrown, log);
   const endpointHours = new EndpointHours(database, log, workers);
@@ -84,7 +84,7 @@ export function createDeliveryEngine(context: RoleContext) {
     database,
     receiver: {
       ...{ workers, perEndpoint },
-      poll: () => dispatcher.poll(),
+      poll: () => dispatcher.expectAny(),
       expect: (at) => dispatcher.expect(at),
     },
     log,
@@ -99,7 +99,7 @@ export function createDeliveryEngine(context: RoleContext) {
       taskQueue: TASK_QUEUE,
       activities: {
         ...createDeliverActivities(database, dispatcher, log),
-        ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.leaveQueued(at)),
+        ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.expectOrTell(at)),
         ...createNotifyActivities({ ...context, sender, operator }),
         ...createRemoveExpiredActivities(database, config.retention, log),
       },
@@ -119,7 +119,7 @@ export function createDeliveryEngine(context: RoleContext) {
   const sandbox = isSandbox ? createSandboxWorker({ ...context, sender, handover: dispatcher }) : undefined;
   const loops = [
     starter,
-    workflowOutbox({
+    startWorkflows({
       ...{ db: database, temporal: client, interval: isSandbox ? SANDBOX_INTERVAL : INTERVAL, log },
       async waiting() {
         const found = await waiting();
@@ -131,7 +131,7 @@ export function createDeliveryEngine(context: RoleContext) {
         for (let i = 0; i < ended; i++) metrics.receiverChecked('failed');
       },
     }),
-    watchdog(database, (at) => dispatcher.found(at), log),
+    watchdog(database, (at) => dispatcher.expectAndTell(at), log),
     cancelBacklogs({ db: database, log }),
     notifier({ db: database, workers, operator: operator !== undefined, retryDelays, log }),
     skipWorkflowsLoop({

@@ -242,8 +242,8 @@ describe('the activity deliver without a free slot', () => {
   it('lets at most 66 activities wait for an attempt, and each client its share of them; the dispatcher knows of the rest', async () => {
     const { deliver, dispatcher, queued, release } = await full();
     const ended = Promise.withResolvers<undefined>();
-    const made = jest.spyOn(dispatcher, 'make').mockReturnValue(ended.promise);
-    const left = jest.spyOn(dispatcher, 'leaveQueued').mockReturnValue(undefined);
+    const made = jest.spyOn(dispatcher, 'take').mockReturnValue(ended.promise);
+    const left = jest.spyOn(dispatcher, 'expectOrTell').mockReturnValue(undefined);
     const [event, other] = [await queued(), await commitEvent(db)];
     let failed = 0;
     const all = [event, other].flatMap((one) =>

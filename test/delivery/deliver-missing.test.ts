@@ -106,7 +106,7 @@ describe('the deliveries of missing events', () => {
       { deliveryId: delivery!.id, clientId, line: 'late', trigger: 'recover', leaseToken: null, leaseUntil: null },
     ]);
     expect(await outboxOf(db, eventId)).toBe('again');
-    expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, isDue: true });
+    expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, isQueued: true });
   });
 
   it('are made once if the activity runs again after a crash', async () => {

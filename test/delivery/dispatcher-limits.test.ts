@@ -66,10 +66,10 @@ describe('what a dispatcher leases', () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 2 } });
     await commitEvents(db, 60);
-    dispatcher.poll();
+    dispatcher.expectAny();
     await waitFor('the slots to be taken', () => sender.sent.length === 2);
     for (let i = 0; i < 5; i++) {
-      dispatcher.poll();
+      dispatcher.expectAny();
       await quiet();
     }
     // Two in flight, and twice as many as the slots wait.
@@ -82,7 +82,7 @@ describe('what a dispatcher leases', () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
     await commitEvents(db, 10);
-    dispatcher.poll();
+    dispatcher.expectAny();
     await quiet();
     expect((await free()).length).toBeGreaterThan(0);
     release();
@@ -99,19 +99,19 @@ describe('what a dispatcher leases', () => {
     await quiet();
     expect([slots.waiting, await leased()]).toEqual([0, []]);
     share = 1;
-    dispatcher.poll();
+    dispatcher.expectAny();
     await waitFor('the first attempt', async () => (await dispatchers.readQueue()).length === 0);
     share = 0;
     await db.query('update webhook_endpoints set max_concurrency = 1 where id = $1::uuid', [deliveries[0]!.endpointId]);
     await commitEvents(db, 3, { clientId, endpoints: 0 });
-    dispatcher.poll();
+    dispatcher.expectAny();
     await quiet();
     expect(await leased()).toEqual([]);
     const versions = () => db.query('select delivery_id, xmin::text, ctid::text from queue order by 1', []);
     const before = await versions();
     texts.length = 0;
     for (let i = 0; i < 5; i++) {
-      dispatcher.poll();
+      dispatcher.expectAny();
       await quiet();
     }
     expect(await versions()).toEqual(before);
@@ -122,7 +122,7 @@ describe('what a dispatcher leases', () => {
     await quiet();
     expect(await leased()).toEqual([]);
     share = 1;
-    dispatcher.poll();
+    dispatcher.expectAny();
     await waitFor('the attempts', () => sender.sent.length === 5);
   });
 });
@@ -185,7 +185,7 @@ describe('an attempt that waits', () => {
     const { sender, release } = heldSender();
     const { dispatcher, slots } = dispatchers.open(sender, { db: watched, limits: { perEndpoint: 10, total: 1 } });
     await commitEvents(db, 15);
-    dispatcher.poll();
+    dispatcher.expectAny();
     await waitFor('the leases', () => sender.sent.length === 1 && slots.waiting === 14);
     const stopped = dispatcher.stop();
     release();

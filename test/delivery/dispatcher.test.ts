@@ -47,7 +47,7 @@ const keysOf = ({ clientId, deliveries }: Awaited<ReturnType<typeof commitEvent>
   return { clientId, deliveryId, endpointId, maxConcurrency };
 };
 
-const resultOf = async (job: ReturnType<Dispatcher['make']>) => (await job)?.ended.promise;
+const resultOf = async (job: ReturnType<Dispatcher['take']>) => (await job)?.ended.promise;
 const isScan = (text: string) => text.includes('recursive heads');
 
 describe('the first attempts of an event of this process', () => {
@@ -227,7 +227,7 @@ describe('an attempt that fails', () => {
     const seal = (secretEnvelope: string | null) =>
       db.prisma.endpoint.update({ where: { id: endpointId }, data: { secretEnvelope } });
     await seal('v1:00000000:AAAA');
-    dispatcher.poll();
+    dispatcher.expectAny();
     await waitFor('the leases to be given back', async () => {
       const rows = await dispatchers.readQueue();
       return reported.length > 0 && rows.length === 60 && rows.every(({ leaseToken }) => leaseToken === null);
@@ -240,15 +240,15 @@ describe('an attempt that fails', () => {
     expect(handedOn).toMatchObject(handedOn.map(() => ({ clientId, endpointId })));
     expect(sender.sent).toHaveLength(0);
     texts.length = 0;
-    expect(await dispatcher.make(keysOf(events[1]!))).toBeUndefined();
-    dispatcher.poll();
+    expect(await dispatcher.take(keysOf(events[1]!))).toBeUndefined();
+    dispatcher.expectAny();
     await waitFor('the scan', () => texts.some(isScan));
     await sleep(100);
     expect(texts.filter(isLeaseStatement)).toEqual([]);
     expect((await dispatchers.readQueue()).every(({ leaseToken }) => leaseToken === null)).toBe(true);
     // Another worker has the right key.
     await seal(envelope);
-    dispatchers.open(sender).dispatcher.poll();
+    dispatchers.open(sender).dispatcher.expectAny();
     await waitFor('all attempts', () => sender.sent.length === 60);
   });
 
@@ -326,11 +326,11 @@ describe('an endpoint whose slots all belong to other workers', () => {
     const { dispatcher, commit, handedOn, sender } = withoutShare();
     const { clientId, endpointId, keys } = await limited();
     const expected = { clientId, endpointId, maxConcurrency: 1 };
-    expect(await dispatcher.make(keys)).toBeUndefined();
+    expect(await dispatcher.take(keys)).toBeUndefined();
     expect(handedOn).toMatchObject([expected]);
     await commit({ clientId, endpoints: 0 });
     await waitFor('the attempt of its event to be handed on', () => handedOn.length >= 2);
-    dispatcher.poll();
+    dispatcher.expectAny();
     await sleep(100);
     expect(handedOn).toMatchObject(handedOn.map(() => expected));
     expect((await dispatchers.readQueue()).map(({ leaseToken }) => leaseToken)).toEqual([null, null]);
@@ -510,8 +510,8 @@ describe('an attempt that is leased by id', () => {
     const { dispatcher } = dispatchers.open(fakeSender(() => refusedBy(503)));
     const event = await commitEvent(db, { retryDelays: [300_000] });
     const keys = keysOf(event);
-    const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', isDue: false };
-    expect(await resultOf(dispatcher.make(keys))).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
+    const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', isQueued: false };
+    expect(await resultOf(dispatcher.take(keys))).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
   });
 
   it('regression: is made though its lease has failed once, by the next lease of its endpoint', async () => {
@@ -523,7 +523,7 @@ describe('an attempt that is leased by id', () => {
     const sender = fakeSender();
     const { dispatcher } = dispatchers.open(sender, { db: away });
     const event = await commitEvent(db);
-    await expect(dispatcher.make(keysOf(event))).rejects.toThrow('ECONNREFUSED');
+    await expect(dispatcher.take(keysOf(event))).rejects.toThrow('ECONNREFUSED');
     isAway = false;
     await dispatchers.settled(event.eventId);
     expect(sender.sent).toHaveLength(1);
@@ -535,9 +535,9 @@ describe('an attempt that is leased by id', () => {
     const first = await commit();
     await waitFor('the first attempt', () => sender.sent.length === 1);
     const events = await commitEvents(db, 3, { clientId: first.clientId, endpoints: 0 });
-    const waiting = events.slice(1).map((event) => resultOf(dispatcher.make(keysOf(event))));
+    const waiting = events.slice(1).map((event) => resultOf(dispatcher.take(keysOf(event))));
     await waitFor('two that wait', () => slots.waiting === 2);
-    expect(await dispatcher.make(keysOf(events[0]!))).toBeUndefined();
+    expect(await dispatcher.take(keysOf(events[0]!))).toBeUndefined();
     release();
     expect(await Promise.all(waiting)).toMatchObject([
       { recorded: { status: 'succeeded' } },
@@ -551,9 +551,9 @@ describe('an attempt that is leased by id', () => {
     const { sender, release } = heldSender();
     const { dispatcher } = dispatchers.open(sender);
     const keys = keysOf(await commitEvent(db));
-    const first = resultOf(dispatcher.make(keys));
+    const first = resultOf(dispatcher.take(keys));
     await waitFor('the attempt', () => sender.sent.length === 1);
-    const second = resultOf(dispatcher.make(keys));
+    const second = resultOf(dispatcher.take(keys));
     release();
     expect(await first).toMatchObject({ recorded: { status: 'succeeded' } });
     expect(await second).toBe(await first);
@@ -604,14 +604,14 @@ describe('a dispatcher that stops', () => {
     await other.query('begin');
     await other.query('select from deliveries where event_id = $1::uuid for no key update', [event.eventId]);
     await expireLeases(db);
-    expect(await dispatcher.make(keysOf(event))).toBeDefined();
+    expect(await dispatcher.take(keysOf(event))).toBeDefined();
     await waitFor('the attempt to be made', () => sender.sent.length === 1);
     const stopped = dispatcher.stop().then(ended);
     const later = fakeSender();
     const second = dispatchers.open(later).dispatcher;
     for (let i = 0; i < 10; i++) {
-      second.poll();
-      await second.make(keysOf(event));
+      second.expectAny();
+      await second.take(keysOf(event));
     }
     expect([later.sent, ended.mock.calls]).toEqual([[], []]);
     await other.query('commit');

@@ -39,7 +39,7 @@ describe('a receiver that responds 410', () => {
     const event = await commitEvent(db);
     const other = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
     const { recorded } = await make(event, refusedBy(410));
-    expect(recorded).toMatchObject({ status: 'failed', isDue: false });
+    expect(recorded).toMatchObject({ status: 'failed', isQueued: false });
     expect(await endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
     expect(await statusOf(other)).toBe('cancelled');
   });

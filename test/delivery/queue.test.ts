@@ -54,7 +54,7 @@ describe('a lease of the endpoints that a scan finds', () => {
     expect(leased).toEqual({
       deliveryId,
       ...attempt,
-      ...{ line: 'fresh', number: 1, trigger: 'schedule', isDue: true },
+      ...{ line: 'fresh', number: 1, trigger: 'schedule', mayBeMade: true },
       leasedUntil: expect.any(String),
       ...{
         url: 'https://hooks.example.com/in',

@@ -69,7 +69,7 @@ describe('the record of an attempt', () => {
     const [recorded] = await record([
       { ...made(event, { number: 2, outcome: down }), endedAt: performance.now() - minutes * 60_000 },
     ]);
-    expect(recorded).toMatchObject({ isDue: !expected.asleep });
+    expect(recorded).toMatchObject({ isQueued: !expected.asleep });
     const delivery = await read(event);
     expect(delivery).toMatchObject(expected);
     expect(Math.round((delivery.nextAttemptAt!.getTime() - Date.now()) / 60_000)).toBe(5 - minutes);

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { fillPast } from '../../bench/past.js';
 import { routeNotifications } from '../../src/delivery/notify.js';
-import { leaseStarts } from '../../src/delivery/workflow-outbox.js';
+import { leaseStarts } from '../../src/delivery/start-workflows.js';
 import { readEndpointHealth } from '../../src/endpoints/health.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
 import { watchEndpoints } from '../../src/endpoints/watch.js';

@@ -21,7 +21,7 @@ const OTHER = 'other';
 
 type Values = [token: string, ids: string[], attempts: number[], limit: number];
 
-interface Row extends Omit<LeasedRow, 'isDue'> {
+interface Row extends Omit<LeasedRow, 'mayBeMade'> {
   token: string | null;
 }
 
@@ -92,7 +92,7 @@ class World {
         this.dispatcher.expect({ clientId, endpointId, maxConcurrency: null });
         return;
       case 'make':
-        this.asked.push(this.dispatcher.make(add()).then((job) => job?.ended.promise));
+        this.asked.push(this.dispatcher.take(add()).then((job) => job?.ended.promise));
         return;
       case 'answer':
         return this.#inFlight.splice(number % 3, 1)[0]?.respond(outcome());
@@ -158,7 +158,7 @@ class World {
     const goesOn = error !== null && number < 3;
     if (goesOn) Object.assign(row, { number: number + 1, token: null });
     else this.rows.delete(deliveryId);
-    return { deliveryId, number, status: goesOn ? 'pending' : 'succeeded', isDue: goesOn, isLocked: false };
+    return { deliveryId, number, status: goesOn ? 'pending' : 'succeeded', isQueued: goesOn, isLocked: false };
   }
 
   async #run(text: string, [token, ids, attempts, limit]: Values): Promise<unknown[]> {
@@ -166,7 +166,7 @@ class World {
     const rows = [...this.rows.values()];
     const named = rows.filter(({ deliveryId }) => ids.includes(deliveryId));
     const lease = (some: Row[]) =>
-      some.map((row) => ({ ...Object.assign(row, { token, leasedUntil: `${this.#leases++}` }), isDue: true }));
+      some.map((row) => ({ ...Object.assign(row, { token, leasedUntil: `${this.#leases++}` }), mayBeMade: true }));
     if (text.includes('set lease_token = null')) {
       for (const row of named) if (row.token === token) row.token = null;
       return [];

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { NOTHING_LEASED, type QueuedEvent } from '../../../src/delivery/handover.js';
 import { type LeasedRow, leaseById, leaseOfEndpoints, readHeads } from '../../../src/delivery/lease.js';
-import { type LeasedEvent, leaseEvents, markDone, releaseEvents } from '../../../src/delivery/outbox.js';
+import { type LeasedEvent, leaseAgain, leaseEvents, markDone } from '../../../src/delivery/outbox.js';
 import { dropStale, freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../../src/delivery/queue.js';
 import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
@@ -396,9 +396,9 @@ export class World {
       const id = row.deliveryId;
       expect(model.isFree(model.get(id).queued?.until ?? null)).toBe(true);
       model.lease(id, token);
-      expect({ id, isDue: row.isDue }).toEqual({ id, isDue: model.isDue(id) });
+      expect({ id, mayBeMade: row.mayBeMade }).toEqual({ id, mayBeMade: model.isDue(id) });
       if (!keeps) continue;
-      if (!row.isDue) {
+      if (!row.mayBeMade) {
         await dropStale(db, token, [id]);
         model.drop(id, token);
         continue;
@@ -552,7 +552,7 @@ export class World {
   }
 
   async #recordedAs(made: Made, real: RecordedAttempt | undefined, isDue: boolean | undefined): Promise<void> {
-    expect(real?.isDue).toBe(isDue);
+    expect(real?.isQueued).toBe(isDue);
     if (real) this.#recorded.push(made);
     if (!real || made.job.leasedUntil !== made.job.row.leasedUntil) await this.#giveBack(made.job);
   }
@@ -671,7 +671,7 @@ export class World {
       if (state === 'delivered' && isQueued) early.push(event);
       else if (!this.retriesOnly || isNeeded) model.startWorkflow(eventId, state);
     }
-    await releaseEvents(db, early, 2);
+    await leaseAgain(db, early, 2);
     for (const { eventId } of early) Object.assign(model.events.get(eventId) ?? {}, { leaseUntil: model.now + 2_000 });
     this.#starts.push({ leased: events.filter((one) => !early.includes(one)), leaseUntil });
     return true;

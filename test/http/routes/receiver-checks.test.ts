@@ -9,8 +9,8 @@ import { createCheckActivities } from '../../../activities/check-receiver.js';
 import { endUnstartedChecks, finishCheck } from '../../../src/checks/checks.js';
 import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
 import { createSender } from '../../../src/delivery/sender/send.js';
+import { startWorkflows } from '../../../src/delivery/start-workflows.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
-import { workflowOutbox } from '../../../src/delivery/workflow-outbox.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import { CHECK_CASE_NAMES } from '../../../src/platform/vocabulary.js';
@@ -25,7 +25,7 @@ import { waitFor } from '../../support/wait-for.js';
 let temporal: TestTemporal;
 let api: TestApi;
 let client: TestClient;
-let outbox: ReturnType<typeof workflowOutbox>;
+let outbox: ReturnType<typeof startWorkflows>;
 /** As `/readyz` reports it. */
 let temporalState = 'ok';
 const metrics = createMetrics();
@@ -54,7 +54,7 @@ afterAll(async () => {
 /** The loop of a worker that starts the workflows. */
 function openOutbox(connected = true): void {
   const { database: db, log } = api.dependencies;
-  outbox = workflowOutbox({
+  outbox = startWorkflows({
     ...{ db, temporal: () => (connected ? temporal.client : undefined), busy: () => false, log },
     ...{
       waiting: shareWaiting(db, { isFirst: true }),

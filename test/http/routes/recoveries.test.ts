@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../../activities/recover-endpoint.js';
+import { startWorkflows } from '../../../src/delivery/start-workflows.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
-import { workflowOutbox } from '../../../src/delivery/workflow-outbox.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
@@ -213,7 +213,7 @@ it('run until they have ended: a terminated workflow starts again, and blocks an
   const { webhookId } = await failing(client);
   expect(said(await recover(client, webhookId))).toEqual([202, 1]);
   const handle = temporal.client.workflow.getHandle((await startOf(webhookId))!.workflowId);
-  const outbox = workflowOutbox({
+  const outbox = startWorkflows({
     ...{ db: api.database, temporal: () => temporal.client, busy: () => false },
     ...{ waiting: shareWaiting(api.database, { isFirst: true }), interval: 100, log: api.dependencies.log },
   });

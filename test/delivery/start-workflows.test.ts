@@ -1,5 +1,5 @@
+import { leaseStarts, type StartWorkflowsOptions, startWorkflows } from '../../src/delivery/start-workflows.js';
 import { shareWaiting } from '../../src/delivery/waiting.js';
-import { leaseStarts, type WorkflowOutboxOptions, workflowOutbox } from '../../src/delivery/workflow-outbox.js';
 import { countWaiting, enqueueWorkflow, keepStarted, type WorkflowStart } from '../../src/delivery/workflow-starts.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Periodic } from '../../src/platform/periodic.js';
@@ -29,8 +29,8 @@ afterEach(async () => {
   await db.query('delete from workflow_starts', []);
 });
 
-function open(options: Partial<WorkflowOutboxOptions> = {}): void {
-  const outbox = workflowOutbox({
+function open(options: Partial<StartWorkflowsOptions> = {}): void {
+  const outbox = startWorkflows({
     ...{ db, temporal: () => temporal.client, busy: () => false, waiting: shareWaiting(db, { isFirst: true }) },
     ...{ interval: 200, log: silentLog, ...options },
   });

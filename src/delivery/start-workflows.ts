@@ -23,7 +23,7 @@ const [SHORTEST_REST, LONGEST_REST] = [40, 1_000];
 /** Until the next try, s: after a failure, and after a rejection by Temporal. */
 const [RETRY_AFTER, REJECTED_AFTER] = [1, 60];
 
-export interface WorkflowOutboxOptions extends Omit<WorkflowStarterOptions, 'workflows' | 'waiting'> {
+export interface StartWorkflowsOptions extends Omit<WorkflowStarterOptions, 'workflows' | 'waiting'> {
   /** Asked at each poll: whether rows are due. */
   waiting: () => Promise<{ workflows: boolean }>;
   /** Ends what is too late to start. Runs before each lease, also while Temporal is unavailable. */
@@ -33,7 +33,7 @@ export interface WorkflowOutboxOptions extends Omit<WorkflowStarterOptions, 'wor
 }
 
 /** Starts the workflows of `workflow_starts`, and starts those again that have stopped renewing their rows. */
-export function workflowOutbox(options: WorkflowOutboxOptions): Periodic {
+export function startWorkflows(options: StartWorkflowsOptions): Periodic {
   const { db, temporal, waiting, endLate, interval, log } = options;
 
   /** Starts one workflow after the other. @returns whether the table may have more */
