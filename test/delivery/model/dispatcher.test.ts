@@ -55,6 +55,7 @@ class World {
       recorder: { waiting: 0, record: (made: MadeAttempt) => this.#record(made) },
       endpointHours: { count: () => undefined },
       metrics: { attemptMade: () => undefined },
+      clock: { now: 0 },
       log: silentLog,
     } as unknown as AttemptDependencies;
     const db = {
