@@ -49,8 +49,8 @@ export class MemoryLimit {
   }
 }
 
-/** Seconds whose points a key may have at once: the present one, and what the two before it left unused. */
-const SAVED_SECONDS = 3;
+/** Seconds whose points a key may have saved. Within a second, it gets those of a further one. */
+const SAVED_SECONDS = 2;
 
 /**
  * Gives each key its points a second in this process, and lets it save them: where a balancer spreads requests at
