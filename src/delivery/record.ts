@@ -60,8 +60,9 @@ export function recordAttempts(
 ): Promise<RecordedAttempt[]> {
   const attempts = made.map(({ attempt }) => attempt);
   const outcomes = made.map(({ outcome }) => outcome);
+  const pauses = outcomes.map(pauseOf);
   const now = performance.now();
-  return db.hot<RecordedAttempt>(RECORD, [
+  return db.hot<RecordedAttempt>(pauses.some((pause) => pause !== null) ? RECORD_WITH_PAUSES : RECORD, [
     token,
     attempts.map(({ deliveryId }) => deliveryId),
     attempts.map(({ number }) => number),
@@ -79,7 +80,7 @@ export function recordAttempts(
     attempts.map(({ leasedUntil }) => leasedUntil),
     made.map(({ endedAt = now }) => Math.round(now - endedAt)),
     workflows === 'retries-only',
-    outcomes.map(pauseOf),
+    pauses,
   ]);
 }
 
@@ -122,7 +123,7 @@ select id from deliveries where id = any(array(select unnest($1::uuid[]))) order
  * the plan. Each `= any(array(…))` leads the plan to the rows by their ids: with a join alone, a plan made for an empty
  * queue reads the whole queue.
  */
-const RECORD = `
+const recordStatement = (pauses = '') => `
 with input as (
   select * from unnest((select $2::uuid[]), $3::int[], $4::text[], $5::text[], $6::text[],
                        $7::timestamptz[], $8::int[], $9::int[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
@@ -198,7 +199,17 @@ with input as (
   insert into outbox as o (event_id, client_id, state)
   select event_id, client_id, state from learns where state is not null order by event_id
   on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
-), asks_pause as materialized (
+)${pauses}
+select u.id as "deliveryId", u.recorded_as as number, u.status::text,
+       u.id = any(array(select delivery_id from next)) as "isQueued", false as "isLocked"
+  from updated u
+ union all
+select i.delivery_id, null, null, false, true
+  from input i
+ where i.delivery_id <> all(array(select id from locked)) and exists (select from deliveries d where d.id = i.delivery_id)`;
+
+const RECORD = recordStatement();
+const RECORD_WITH_PAUSES = recordStatement(`, asks_pause as materialized (
   select e.id, (select max(now() - a.ended_ago * interval '1 millisecond' + a.pause * interval '1 second')
                   from attempt a where a.endpoint_id = e.id) as until
     from webhook_endpoints e
@@ -207,14 +218,7 @@ with input as (
 ), paused as (
   update webhook_endpoints e set slowed_until = case when ${SPARED} then greatest(e.slowed_until, p.until) else p.until end
     from asks_pause p where e.id = p.id and e.id = any(array(select id from asks_pause))
-)
-select u.id as "deliveryId", u.recorded_as as number, u.status::text,
-       u.id = any(array(select delivery_id from next)) as "isQueued", false as "isLocked"
-  from updated u
- union all
-select i.delivery_id, null, null, false, true
-  from input i
- where i.delivery_id <> all(array(select id from locked)) and exists (select from deliveries d where d.id = i.delivery_id)`;
+)`);
 
 /** Rows of one statement. More rows gain nothing and hold locks for longer. */
 const BATCH = 200;
