@@ -14,7 +14,7 @@ import { limitParameters } from './validation-errors.js';
 
 /** Runs a route for an authorized caller: reads the body, checks the request, does the work and sends the response. */
 export function dispatch(route: Route, { database: shared, masterKeys, config: { baseUrl } }: AppDependencies) {
-  const together = respondTogether(shared);
+  const together = route.sharesStatement && respondTogether(shared);
   const { longest } = batchLimits(shared.limits);
   return async (ctx: AppContext & { params: Record<string, string> }): Promise<void> => {
     const { caller, requestId } = ctx.state;
@@ -30,7 +30,7 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     const { around = (change) => change() } = route;
     // Near its deadline, a change has a transaction of its own, which commits nothing after it.
     const ifMatch = route.version && ctx.req.headers['if-match'];
-    const isShared = route.sharesStatement && ifMatch === undefined && timeLeft() > longest;
+    const share = ifMatch === undefined && timeLeft() > longest && together;
     const once = key === undefined ? undefined : { key, bodyDigest: hash('sha256', bytes, 'buffer') };
     const accept = () =>
       route.accept({ caller, params, url: `${baseUrl}${ctx.path}`, search, bytes, ...(once && { once }) });
@@ -41,7 +41,7 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
         if (ifMatch !== undefined) refuseChanged(ifMatch, await versionOf(tx));
         return work(tx);
       };
-      const run = () => (route.method === 'GET' || isShared ? work(database) : database.transaction(change));
+      const run = () => (route.method === 'GET' || share ? work(database) : database.transaction(change));
       const response = await around(run);
       send(ctx, route.method === 'GET' ? unlessKnown(ctx, response) : response);
       return;
@@ -62,7 +62,7 @@ export function dispatch(route: Route, { database: shared, masterKeys, config: {
     };
     const refused = (refusal: Refusal) => problemResponse(refusal, { baseUrl, path: ctx.path, requestId });
     const keyed = { clientId: caller.clientId, key: once.key, hashes, before, work, earlier, refused };
-    send(ctx, await around(() => (isShared ? together(keyed) : respondOnce(database, keyed))));
+    send(ctx, await around(() => (share ? share(keyed) : respondOnce(database, keyed))));
   };
 }
 

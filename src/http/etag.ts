@@ -5,8 +5,13 @@ import { Refusal } from '../platform/refusal.js';
  * The ETag of a resource (RFC 9110 §8.8.3), a strong one: a hash of what the API shows of it, also the time of its last
  * change, and of what else a request can change.
  */
-export const etagOf = (...state: readonly unknown[]): string =>
-  `"${hash('sha256', JSON.stringify(state), 'base64url')}"`;
+export const etagOf = (...state: readonly unknown[]): string => tagOf(JSON.stringify(state));
+
+/** `etagOf` of one value that is written as JSON already. */
+export const etagOfJson = (json: string): string => tagOf(`[${json}]`);
+
+/** The ETag of these bytes. */
+export const tagOf = (content: string | Uint8Array): string => `"${hash('sha256', content, 'base64url')}"`;
 
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 /** A list (RFC 9110 §5.6.1.2) whose tags are replaced by U+0000, which no header contains. */

@@ -3,7 +3,7 @@ import { isConflict, isUnreachable } from '../platform/database/faults.js';
 import { DeadlinePassed } from '../platform/deadline.js';
 import { PROBLEMS, Refusal, type RefusalCode } from '../platform/refusal.js';
 import type { AppMiddleware } from './context.js';
-import { etagOf, matches } from './etag.js';
+import { etagOfJson, matches, tagOf } from './etag.js';
 
 /**
  * The largest response: each item has its own bounds, and a large page ends early.
@@ -30,7 +30,10 @@ export const created = (url: string, body: object, headers = {}) =>
   new Reply(JSON.stringify(body), { Location: url, ...headers });
 
 /** The response that presents a resource with its ETag. */
-export const tagged = (body: object, ETag = etagOf(body)) => new Reply(JSON.stringify(body), { ETag });
+export function tagged(body: object, ETag?: string): Reply {
+  const text = JSON.stringify(body);
+  return new Reply(text, { ETag: ETag ?? etagOfJson(text) });
+}
 
 /** @param text JSON; empty: the response has no body */
 export function jsonResponse(status: number, text = '', headers: Readonly<Record<string, string>> = {}): HttpResponse {
@@ -113,7 +116,7 @@ export function staticDocument(
   headers: Readonly<Record<string, string>> = {},
 ): AppMiddleware {
   const bytes = Buffer.from(content);
-  const etag = etagOf(bytes.toString('base64'));
+  const etag = tagOf(bytes);
   return (ctx) => {
     ctx.set({ 'Cache-Control': 'public, max-age=300', ...headers, ETag: etag });
     if (matches(ctx.get('If-None-Match'), etag, { weak: true })) {
