@@ -34,6 +34,10 @@ export const BATCH = 200;
  */
 export const AT_ONCE = `case when ${SPARED} then 1 else e.max_concurrency end`;
 
+/** SQL: what an attempt needs of its endpoint `e`, as it is now: a `Target`. */
+export const TARGET = `e.url, e.secret_envelope as "secretEnvelope", e.headers_envelope as "headersEnvelope",
+       'standard' = any(e.signatures) as "signsStandard", ${AT_ONCE} as "maxConcurrency"`;
+
 /** The end of a line of the queue, in the order of its index. */
 export type Cursor = Pick<LeasedAttempt, 'endpointId' | 'line'>;
 
@@ -105,9 +109,8 @@ const LEASE_FREE = `leased as (
   returning q.delivery_id, q.client_id, q.endpoint_id, q.line, q.due_at, q.trigger, q.lease_until
 )
 select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
-       q.line::text as line, d.attempt_count + 1 as number, q.trigger, e.url, e.secret_envelope as "secretEnvelope",
-       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
-       ${AT_ONCE} as "maxConcurrency", e.max_per_second as "maxPerSecond", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
+       q.line::text as line, d.attempt_count + 1 as number, q.trigger, ${TARGET},
+       e.max_per_second as "maxPerSecond", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
        e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "mayBeMade"
   from leased q
   join deliveries d on d.id = q.delivery_id

@@ -1,7 +1,7 @@
 import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, showCancelled } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt, QueuedAt } from './handover.js';
-import { AT_ONCE, isFree } from './lease.js';
+import { AT_ONCE, isFree, TARGET } from './lease.js';
 import { tellWorkflows } from './outbox.js';
 
 /**
@@ -140,9 +140,7 @@ delete from queue q using asked a
    and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
 const TARGETS = `
-select q.delivery_id as id, e.url, e.secret_envelope as "secretEnvelope",
-       e.headers_envelope as "headersEnvelope", 'standard' = any(e.signatures) as "signsStandard",
-       ${AT_ONCE} as "maxConcurrency"
+select q.delivery_id as id, ${TARGET}
   from unnest((select $2::uuid[]), $3::timestamptz[]) asked(id, until)
   join queue q on q.delivery_id = asked.id
   join deliveries d on d.id = q.delivery_id
