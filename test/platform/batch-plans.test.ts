@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import pg from 'pg';
-import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { fillPast } from '../../bench/past.js';
+import { nodesOf, rowsOf } from '../../bench/lists/plans.js';
 import { routeNotifications } from '../../src/delivery/notify.js';
 import { leaseStarts } from '../../src/delivery/start-workflows.js';
 import { readEndpointHealth } from '../../src/endpoints/health.js';
@@ -15,8 +13,8 @@ import { createLog } from '../../src/platform/telemetry/log.js';
 import { readClientOverviews } from '../../src/reports/operator-overview.js';
 import { readPendingAlone } from '../../src/reports/pending-alone.js';
 import { expireTransfers } from '../../src/transfers/expire-transfers.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { BY_OPERATOR, makeClient, makeEndpoint } from '../support/factories.js';
+import { BY_OPERATOR, makeEndpoint } from '../support/factories.js';
+import { type FilledDatabase, openFilled } from '../support/filled-database.js';
 
 // What works through a table in batches, beside a full table whose statistics fit none of them.
 
@@ -44,36 +42,15 @@ update deliveries set status = 'pending';
 update transfers set status = 'COMPLETED';
 update notifications set routed = false where id in (select id from notifications order by id desc limit 5000)`;
 
-let db: TestDatabase;
-let explained: ExplainedDatabase;
-let clientId: string;
-let endpointId: string;
+let filled: FilledDatabase;
 let successorId: string;
 
 beforeAll(async () => {
-  db = await createTestDatabase();
-  explained = openExplained(db.url.reveal());
-  clientId = await makeClient(db);
-  endpointId = (await makeEndpoint(db, clientId)).id;
-  successorId = (await makeEndpoint(db, clientId)).id;
-  const filling = new pg.Client({ connectionString: db.url.reveal() });
-  await filling.connect();
-  await fillPast(
-    { database: filling },
-    { clients: [{ id: clientId, endpoints: [endpointId] }], endpointsEach: 1 },
-    ROWS,
-    () => {},
-  );
-  await filling.query(FILL);
-  await filling.query('analyze');
-  // Unknown to the statistics: nothing of what is old may be removed, and all notifications and starts wait.
-  await filling.query(UNKNOWN);
-  await filling.end();
+  // After the statistics: nothing of what is old may be removed, and all notifications and starts wait.
+  filled = await openFilled(ROWS, [FILL, 'analyze', UNKNOWN]);
+  successorId = (await makeEndpoint(filled.db, filled.clientId)).id;
 }, 120_000);
-afterAll(async () => {
-  await explained?.close();
-  await db?.drop();
-});
+afterAll(() => filled?.close());
 
 const removeEvents = async (db: Database) => {
   const before = await lowestIdBefore(db, 20 * DAY);
@@ -94,14 +71,14 @@ it.each<[string, (db: Database) => Promise<unknown>, number]>([
   ['routing notifications', (db) => routeNotifications(db, { operator: false, retryDelays: [0] }), LIMIT],
   ['counting attempts of an endpoint without an earlier hour', countAttempt, 1],
   // At most 10,000 are counted, and one more is seen.
-  ['reading what a deleted endpoint loses', (db) => readPendingAlone(db, endpointId, successorId), 10_001],
+  ['reading what a deleted endpoint loses', (db) => readPendingAlone(db, filled.endpointId, successorId), 10_001],
   ['watching endpoints without an hour', (db) => db.transaction((tx) => watchEndpoints(tx, NIL_ID, 1_000)), 100],
-  ['the health of such endpoints', (db) => readEndpointHealth(db, clientId), 10_001],
+  ['the health of such endpoints', (db) => readEndpointHealth(db, filled.clientId), 10_001],
   ['the overview of clients', readClientOverviews, 10_001],
   ['leasing workflow starts', (db) => leaseStarts(db, LIMIT, 30), RUNS * LIMIT],
 ])('%s reads no more rows than a batch', async (_, work, most) => {
-  for (let run = 0; run < RUNS; run++) await work(explained);
-  const nodes = explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
+  for (let run = 0; run < RUNS; run++) await work(filled.explained);
+  const nodes = filled.explained.plans().flatMap(({ Plan }) => nodesOf(Plan));
   const reads = nodes.filter((node) => node['Relation Name'] !== undefined && rowsOf(node) > most);
   expect(
     reads.map((node) => `${node['Node Type']} ${node['Index Name']} ${node['Relation Name']} ${rowsOf(node)}`),
