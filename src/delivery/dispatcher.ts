@@ -55,9 +55,7 @@ export interface DispatcherOptions {
   token: string;
   slots: Slots<Job>;
   workers: Pick<LiveWorkers, 'of' | 'count'>;
-  /**
-   * Tells the other workers of attempts that this one leaves to them, or that none has leased.
-   */
+  /** Tells the other workers of attempts that this one leaves to them, or that none has leased. */
   wakeUps: Omit<WakeUps, 'flush'>;
   /** ENDPOINT_CONCURRENCY */
   perEndpoint: number;

@@ -63,7 +63,7 @@ const workflowsEnded = () =>
 const bothTold = (type: string) =>
   waitFor(`${type} for both`, () => new Set(ofType(type).map(({ to }) => to)).size === 2);
 
-it('an endpoint that fails is told to operator and client once, by two workers of which one is killed before', async () => {
+it('two workers, one of which is killed first, tell operator and client once of an endpoint that fails', async () => {
   told = 500;
   const other = await service.start('worker', { METRICS_PORT: '' });
   await change();
@@ -82,7 +82,7 @@ it('an endpoint that fails is told to operator and client once, by two workers o
   expect(await database.prisma.notification.count({ where })).toBe(1);
 });
 
-it('workflows that are behind are told to the operator alone, also where the process is killed after that change', async () => {
+it('workflows that are behind are told to the operator alone, even if the process is killed after the change', async () => {
   await running.start.stop();
   const at = Date.now() - 1_200_000;
   const eventId = await makeEvent(database, clientId, at);

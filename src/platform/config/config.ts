@@ -76,7 +76,6 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** Attempts at once in one worker, in all and for one client. */
     workerConcurrency: read.WORKER_CONCURRENCY,
     clientConcurrency: read.CLIENT_CONCURRENCY,
-    /** Clients whose connections to receivers a worker keeps. */
     maxEndpoints: read.MAX_ENDPOINTS,
     /** ms */
     retention: read.RETENTION,

@@ -24,7 +24,7 @@ export function leftCommits(connectionString: string, changed: (count: number) =
       await client.connect();
       left = (await client.query<{ pid: number }>(READ, [asked])).rows.map(({ pid }) => pid);
     } catch (error) {
-      // It has no session for this process. If it does not respond at all, the process goes on as without them.
+      // Postgres has no free session: the commits are still there. If it does not respond at all, they are forgotten.
       left = error instanceof pg.DatabaseError ? asked : [];
     }
     void client.end().catch(() => undefined);

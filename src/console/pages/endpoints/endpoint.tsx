@@ -136,7 +136,7 @@ const isStale = ({ refused }: Pick<Visit, 'refused'>) => refused?.refusal.code =
 
 /**
  * The hidden fields of a form that changes what it shows: the endpoint and its ETag. After a stale form they are those
- * of the present state, so that whoever has seen the change can send it again.
+ * of the present state: a reader who has seen the change can then send the form again.
  */
 export function ShownState({ visit, endpoint }: Pick<EndpointRequest, 'visit' | 'endpoint'>) {
   const typed = isStale(visit) ? undefined : visit.refused?.fields;
