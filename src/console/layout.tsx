@@ -85,6 +85,7 @@ function Layout(props: LayoutProps): VNode {
         <meta name="color-scheme" content="light dark" />
         <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/console/assets/console.css" />
+        <script src="/console/assets/idiomorph.min.js" defer />
         <script src="/console/assets/live.js" defer />
       </head>
       <body>

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import Router from '@koa/router';
 import type { Extend } from '../http/app.js';
 import type { AppContext, State } from '../http/context.js';
@@ -16,9 +17,10 @@ import { signInRouter } from './sign-in.js';
 export const consoleExtension: Extend = (shared) => {
   const services = servicesOf(shared);
   const router = new Router<State>({ strict: true, sensitive: true });
-  for (const [name, type] of Object.entries(ASSETS)) {
-    const text = readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8');
-    router.get(`${ASSETS_PATH}${name}`, staticDocument(type, text, { 'Cache-Control': 'no-cache' }));
+  for (const [place, type] of Object.entries(ASSETS)) {
+    const file = new URL(place, import.meta.url);
+    const document = staticDocument(type, readFileSync(file, 'utf8'), { 'Cache-Control': 'no-cache' });
+    router.get(`${ASSETS_PATH}${basename(file.pathname)}`, document);
   }
   router.use(signInRouter(services).routes());
   const points = new Map<string, number>();
@@ -38,5 +40,10 @@ export const consoleExtension: Extend = (shared) => {
 /** An address without a session gets 20 sign-ins and pages of it a second, as it gets 20 documents. */
 const SIGN_IN_POINTS = 5;
 
-/** The files of `assets/`, by their media types. A browser asks each time whether its copy is current. */
-const ASSETS = { 'console.css': 'text/css', 'live.js': 'text/javascript', 'icon.svg': 'image/svg+xml' };
+/** The media types of the files. A browser asks each time whether its copy is current. */
+const ASSETS = {
+  './assets/console.css': 'text/css',
+  './assets/live.js': 'text/javascript',
+  './assets/icon.svg': 'image/svg+xml',
+  [import.meta.resolve('idiomorph/dist/idiomorph.min.js')]: 'text/javascript',
+};

@@ -154,7 +154,8 @@ export function takeLock(localDir: string): void {
 /**
  * Takes the lock of `folder` for this process. The lock has generations `lock.1`, `lock.2`, …, of which the highest is
  * valid. A process that finds the holder dead makes the next generation, which the file system allows to one process
- * only. A process that ends leaves its generation behind, so that a number is never used twice.
+ * only. A process that ends leaves its generation behind, so that a number is never used twice. A lock by modification
+ * time (proper-lockfile) is lost while its process is stopped, outlives a kill by seconds, and names no process.
  * @returns the running process that holds the lock; undefined if this process has it now
  */
 export function tryLock(folder: string): ProcessRecord | undefined {

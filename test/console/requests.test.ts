@@ -234,7 +234,7 @@ describe('every response of the console', () => {
   });
 
   test('an asset has an ETag, and 304 is the response to it', async () => {
-    for (const name of ['console.css', 'live.js', 'icon.svg']) {
+    for (const name of ['console.css', 'live.js', 'idiomorph.min.js', 'icon.svg']) {
       const path = `/console/assets/${name}`;
       const { headers } = await browser().get(path);
       const again = await browser().get(path, { 'If-None-Match': headers.get('etag') ?? '' });

@@ -47,7 +47,7 @@ async function refresh(region) {
   if (!fresh) return;
   const before = announcements(region);
   enhance(fresh);
-  update(region, fresh);
+  morph(region, fresh, { callbacks });
   announceChanges(before, announcements(region));
 }
 
@@ -123,78 +123,22 @@ function announceChanges(before, after) {
   else if (changed.length > 0) announce(changed.join(' '));
 }
 
-// Only differences are changed, so that focus, selection, scroll position and opened details stay.
+// Only differences are changed (Idiomorph, the script before this one), so that focus, selection and scroll position stay.
 
-/**
- * @param {Node} old
- * @param {Node} fresh of the same kind
- */
-function update(old, fresh) {
-  if (old instanceof Element && fresh instanceof Element) {
-    updateAttributes(old, fresh);
-    if (!old.hasAttribute('data-loaded')) updateChildren(old, fresh);
-  } else if (old.nodeValue !== fresh.nodeValue) {
-    old.nodeValue = fresh.nodeValue;
-  }
-}
-
-/**
- * Attributes that the reader and the script set stay: a <details> is opened and its content loaded, and a text was copied.
- * @param {Element} old
- * @param {Element} fresh
- */
-function updateAttributes(old, fresh) {
-  /** @param {Attr} attribute */
-  const isOwn = ({ name }) =>
-    name === 'data-loaded' ||
-    name === 'aria-busy' ||
-    name === 'data-copied' ||
-    (name === 'open' && old.localName === 'details');
-  for (const attribute of [...old.attributes]) {
-    if (!isOwn(attribute) && !fresh.hasAttribute(attribute.name)) old.removeAttribute(attribute.name);
-  }
-  for (const attribute of fresh.attributes) {
-    if (isOwn(attribute) || old.getAttribute(attribute.name) === attribute.value) continue;
-    old.setAttribute(attribute.name, attribute.value);
-  }
-}
-
-/**
- * An element with an id is the same as the one with this id; any other node is the same as one of its kind at its place.
- * @param {Element} old
- * @param {Element} fresh
- */
-function updateChildren(old, fresh) {
-  const wanted = new Set([...fresh.children].map(({ id }) => id));
-  for (const child of [...old.children]) if (child.id !== '' && !wanted.has(child.id)) child.remove();
-  const byId = new Map([...old.children].map((child) => [child.id, child]));
-  let place = old.firstChild;
-  for (const next of [...fresh.childNodes]) {
-    const id = idOf(next);
-    const same = id !== '' ? byId.get(id) : place && isAlike(place, next) ? place : undefined;
-    if (!same) {
-      old.insertBefore(document.importNode(next, true), place);
-      continue;
-    }
-    if (same === place) place = place.nextSibling;
-    else old.insertBefore(same, place);
-    update(same, next);
-  }
-  while (place) {
-    const following = place.nextSibling;
-    place.remove();
-    place = following;
-  }
-}
-
-/** @param {Node} node */
-const idOf = (node) => (node instanceof Element ? node.id : '');
-
-/**
- * @param {Node} one
- * @param {Node} other
- */
-const isAlike = (one, other) => idOf(one) === '' && one.nodeName === other.nodeName;
+/** @type {typeof import('idiomorph').Idiomorph} */
+const { morph } = Reflect.get(globalThis, 'Idiomorph');
+/** What the reader and this script set: a <details> is opened and its content loaded, and a text was copied. */
+const KEPT = ['aria-busy', 'checked', 'data-copied', 'open', 'selected'];
+const callbacks = {
+  /** @param {Node} node */
+  beforeNodeMorphed: (node) => !(node instanceof Element && node.hasAttribute('data-loaded')),
+  /**
+   * @param {string} name
+   * @param {Element} element
+   */
+  beforeAttributeUpdated: (name, element) =>
+    !KEPT.includes(name) && (name !== 'value' || element.getAttribute('type') === 'hidden'),
+};
 
 // A <details> with `data-load` contains a link to its content, which comes when a reader opens it.
 

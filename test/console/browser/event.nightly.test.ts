@@ -48,7 +48,7 @@ describeInBrowser('one event, in a browser', () => {
 
   test('a change elsewhere appears while focus and what was opened stay, and is announced', async () => {
     answer = { status: 503, body: 'down' };
-    const { credentials, call, eventId } = await setUp();
+    const { credentials, call, move, eventId } = await setUp();
     const visitor = await console.visitor();
     const { page } = visitor;
     await signIn(visitor, credentials);
@@ -75,6 +75,13 @@ describeInBrowser('one event, in a browser', () => {
     expect(await page.evaluate('window.loadedOnce')).toBe(true);
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Send again');
     expect(await details.getByRole('heading', { name: 'Response 503' }).isVisible()).toBe(true);
+
+    await page.goto('/console/deliveries');
+    const box = page.locator(`input[name=delivery][value="${delivery.id}"]`);
+    await box.check();
+    await move('SENT');
+    await page.locator('input[name=delivery]').nth(1).waitFor();
+    expect(await box.isChecked()).toBe(true);
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });

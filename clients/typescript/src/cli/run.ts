@@ -5,7 +5,11 @@ import { harmless } from './harmless.js';
 
 export type Commands = Readonly<Record<string, Command>>;
 
-/** Runs a command line that begins with a command's name, until it ends or a signal ends it. @returns the exit code */
+/**
+ * Runs a command line that begins with a command's name, until it ends or a signal ends it. Node parses it: the package
+ * has no dependencies. The service's CLI uses commander for its groups and generated help.
+ * @returns the exit code
+ */
 export async function run(program: string, commands: Commands, args: readonly string[]): Promise<number> {
   const ended = new AbortController();
   // The listeners stay on: npm repeats a signal, which would end the process.
