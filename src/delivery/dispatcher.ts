@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { cancelLeft } from '../endpoints/disable.js';
 import { Batcher } from '../platform/database/batcher.js';
 import type { Handle } from '../platform/database/database.js';
 import { EnvelopeError } from '../platform/database/encryption.js';
@@ -16,20 +17,11 @@ import {
   type QueuedAt,
   type QueuedEvent,
 } from './handover.js';
-import {
-  BATCH,
-  type Cursor,
-  LEASE,
-  type LeasedRow,
-  type LeaseRequest,
-  leaseById,
-  leaseOfEndpoints,
-  readHeads,
-} from './lease.js';
+import { BATCH, type Cursor, LEASE, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
 import { pauseOf } from './pause.js';
-import { dropStale, freeExpired, giveBack } from './queue.js';
+import { freeExpired, giveBack } from './queue.js';
 import { NotSent } from './sender/attempt-error.js';
 import type { SendOutcome } from './sender/send.js';
 import type { Slots } from './slots.js';
@@ -120,16 +112,14 @@ export class Job {
  * from       by                                                               to
  * –          lease                                                            held, waits for its slot
  * –          lease with no room, of an endpoint not ours or paused, after stop returned
- * –          lease of what may not be made                                    dropped
  * held       slot                                                             in flight
  * held       10 s without a slot, stop                                        returned
  * in flight  record                                                           –
  * in flight  its number was taken, or the row was leased here again           returned
  * in flight  slot came after 10 s, fault before a byte of the request was sent returned
  * in flight  the limit of its endpoint is lower than when it was leased       returned
- * in flight  may not be made any more                                         dropped
+ * in flight  may not be made any more                                         returned
  * in flight  any other fault: the request may have been sent                  –, free when the lease ends
- * dropped    its row is deleted, unless it may be made again                  returned
  * returned   the lease is given back                                          –, and its endpoint has more
  *
  * An endpoint, quiet while this process expects nothing more of it in the queue:
@@ -142,8 +132,6 @@ export class Job {
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
  * any        a fault of this process before the response                      paused: nothing of it is leased
  * paused     3 s, or an attempt has its response or failure                   more
- * any        an attempt is dropped                                            dropping: the loop leases nothing of it
- * dropping   the row is deleted                                               quiet, or more
  */
 export class Dispatcher implements Handover {
   readonly retryDelays: readonly number[];
@@ -155,10 +143,7 @@ export class Dispatcher implements Handover {
   readonly #byId: Batcher<string, Job | undefined>;
   /** Endpoints of which other workers have all slots. */
   readonly #notOurs = new LRUCache<string, true>({ max: 10_000 });
-  readonly #drops: Batcher<Job, undefined>;
   readonly #returns: Batcher<Job, undefined>;
-  /** Endpoints with attempts that are being dropped: until then the loop leases no more of theirs. */
-  readonly #dropping = new Set<string>();
   readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
   readonly #running = new Set<Promise<void>>();
@@ -185,7 +170,6 @@ export class Dispatcher implements Handover {
       },
       size: BATCH,
     });
-    this.#drops = new Batcher({ run: (jobs) => this.#dropAll(jobs), size: BATCH });
     this.#returns = new Batcher({ run: (jobs) => this.#free(jobs), size: BATCH, concurrency: 4 });
     this.#loop = new Periodic({
       interval: INTERVAL,
@@ -354,8 +338,7 @@ export class Dispatcher implements Handover {
       if (due && !isOver && !isLate()) {
         mayBeOut = true;
         result = await makeAttempt(attempts, due, onAnswered);
-      } else if (isLate() || isOver) this.#giveBack([job]);
-      else this.#drop(job);
+      } else this.#giveBack([job]);
     } catch (error) {
       // An unreachable Postgres, which the look asks, says nothing about the endpoint.
       if (answeredAt === undefined && (mayBeOut || !isUnreachable(error))) this.#pause(attempt);
@@ -391,43 +374,20 @@ export class Dispatcher implements Handover {
   }
 
   /** Keeps what `lease` leases. @returns what this process makes of it, by the ids of the deliveries */
-  async #keepAll(lease: () => Promise<readonly LeasedRow[]>): Promise<Map<string, Job>> {
+  async #keepAll(lease: () => Promise<readonly LeasedAttempt[]>): Promise<Map<string, Job>> {
     const leasedAt = performance.now();
     const rows = await lease();
     if (rows.length > 0) failpoint('after-lease');
     const taken = new Map<string, Job>();
-    for (const { mayBeMade, ...attempt } of rows) {
+    for (const attempt of rows) {
       const held = this.#held.get(attempt.deliveryId);
       const job = held ?? new Job(attempt, leasedAt);
       taken.set(attempt.deliveryId, job);
-      if (held) {
-        held.leasedUntil = attempt.leasedUntil;
-        continue;
-      }
-      if (mayBeMade) this.#keep(job);
-      else this.#drop(job);
+      if (held) held.leasedUntil = attempt.leasedUntil;
+      else this.#keep(job);
     }
     this.pump();
     return taken;
-  }
-
-  /** Drops an attempt that may not be made. Nothing waits for it, since a cancellation may have locked its endpoint. */
-  #drop(job: Job): void {
-    const { endpointId, deliveryId } = job.attempt;
-    this.#dropping.add(endpointId);
-    this.#inBackground(this.#drops.run(job).catch((error) => this.#report(error, deliveryId)));
-  }
-
-  /** What may be made after all, since its endpoint has become active again meanwhile, is given back. */
-  async #dropAll(jobs: readonly Job[]): Promise<undefined[]> {
-    try {
-      const ids = jobs.map(({ attempt }) => attempt.deliveryId);
-      await dropStale(this.options.db, this.options.token, ids);
-    } finally {
-      for (const { attempt } of jobs) this.#dropping.delete(attempt.endpointId);
-      this.#giveBack(jobs);
-    }
-    return jobs.map(() => undefined);
   }
 
   /** These endpoints may have more attempts in the queue. */
@@ -443,7 +403,7 @@ export class Dispatcher implements Handover {
   /** Room for at least half of what the endpoint may have here, so that one statement leases many attempts. */
   #hasRoom(at: QueuedAt): boolean {
     const { clientId, endpointId } = at;
-    return !this.avoids(at) && !this.#dropping.has(endpointId) && this.options.slots.isHalfEmpty(clientId, endpointId);
+    return !this.avoids(at) && this.options.slots.isHalfEmpty(clientId, endpointId);
   }
 
   /** Leases nothing of the endpoint for some time. */
@@ -499,8 +459,17 @@ export class Dispatcher implements Handover {
     scan.after = next;
     // A pass that was requested meanwhile begins anew.
     if (scan === this.#pass && next === null) this.#pass = undefined;
-    for (const at of heads) this.expect(at);
-    if (isStep) this.expectAndTell(heads.filter(({ isOverdue }) => isOverdue));
+    const active = heads.filter(({ isActive }) => isActive);
+    for (const at of active) this.expect(at);
+    if (!isStep) return;
+    this.expectAndTell(active.filter(({ isOverdue }) => isOverdue));
+    const inactive = heads.filter(({ isActive }) => !isActive);
+    if (inactive.length > 0) {
+      await cancelLeft(
+        this.options.db,
+        inactive.map(({ endpointId }) => endpointId),
+      );
+    }
   }
 
   async #leaseOf(endpoints: readonly QueuedAt[]): Promise<void> {
@@ -566,7 +535,7 @@ export class Dispatcher implements Handover {
  * The rows of the endpoints of which a statement has leased as many attempts of a line as it might: their lines may
  * have more. What is queued later is notified.
  */
-function withMore(rows: readonly LeasedRow[], { allowances }: LeaseRequest) {
+function withMore(rows: readonly LeasedAttempt[], { allowances }: LeaseRequest) {
   const most = new Map(allowances.map(({ endpointId, attempts }) => [endpointId, attempts]));
   const leased = new Map<string, number>();
   return rows.filter(({ endpointId, line }) => {

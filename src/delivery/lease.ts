@@ -1,3 +1,4 @@
+import { ACTIVE } from '../endpoints/disable.js';
 import { SPARED } from '../endpoints/health.js';
 import type { Handle } from '../platform/database/database.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -48,13 +49,10 @@ export interface LeaseRequest {
   limit: number;
 }
 
-/** A leased row. `mayBeMade` false: its endpoint is inactive, or its delivery was cancelled; see `dropStale`. */
-export interface LeasedRow extends LeasedAttempt {
-  mayBeMade: boolean;
-}
-
 /** A line of the queue with free attempts. */
 export interface Head extends QueuedAt {
+  /** Whether its endpoint gets deliveries. */
+  isActive: boolean;
   /** Its first attempt has been due for so long that the workers with slots may not know of it. */
   isOverdue: boolean;
 }
@@ -65,16 +63,16 @@ export async function readHeads(db: Handle, after: Cursor | null): Promise<{ hea
   return { heads: rows, next: rows.length === HEADS ? (rows.at(-1) ?? null) : null };
 }
 
-/** Leases attempts from both lines of each endpoint that the request's `allowances` name. */
-export function leaseOfEndpoints(db: Handle, { token, allowances, limit }: LeaseRequest): Promise<LeasedRow[]> {
+/** Leases attempts from both lines of each active endpoint that the request's `allowances` name. */
+export function leaseOfEndpoints(db: Handle, { token, allowances, limit }: LeaseRequest): Promise<LeasedAttempt[]> {
   const endpointIds = allowances.map(({ endpointId }) => endpointId);
   const attempts = allowances.map((allowance) => allowance.attempts);
-  return db.query<LeasedRow>(LEASE_OF_ENDPOINTS, [token, endpointIds, attempts, limit]);
+  return db.query<LeasedAttempt>(LEASE_OF_ENDPOINTS, [token, endpointIds, attempts, limit]);
 }
 
-/** Leases attempts by the ids of their deliveries, where they are free. */
-export function leaseById(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedRow[]> {
-  return db.hot<LeasedRow>(LEASE_BY_ID, [token, deliveryIds]);
+/** Leases attempts by the ids of their deliveries, where they are free and their endpoints active. */
+export function leaseById(db: Handle, token: string, deliveryIds: readonly string[]): Promise<LeasedAttempt[]> {
+  return db.hot<LeasedAttempt>(LEASE_BY_ID, [token, deliveryIds]);
 }
 
 /**
@@ -95,7 +93,7 @@ with recursive heads as (
    where h.position < ${HEADS}
 )
 select h.client_id as "clientId", h.endpoint_id as "endpointId", ${AT_ONCE} as "maxConcurrency", h.line::text as line,
-       h.due_at < now() - interval '1 second' as "isOverdue"
+       ${ACTIVE} as "isActive", h.due_at < now() - interval '1 second' as "isOverdue"
   from heads h join webhook_endpoints e on e.id = h.endpoint_id
  order by h.position`;
 
@@ -110,13 +108,18 @@ const LEASE_FREE = `leased as (
 )
 select q.delivery_id as "deliveryId", d.event_id as "eventId", q.client_id as "clientId", q.endpoint_id as "endpointId",
        q.line::text as line, d.attempt_count + 1 as number, q.trigger, ${TARGET},
-       e.max_per_second as "maxPerSecond", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil",
-       e.enabled and e.deleted_at is null and (d.status = 'pending' or q.trigger = 'manual') as "mayBeMade"
+       e.max_per_second as "maxPerSecond", v.body, v.traceparent, to_json(q.lease_until)#>>'{}' as "leasedUntil"
   from leased q
   join deliveries d on d.id = q.delivery_id
   join events v on v.id = d.event_id
   join webhook_endpoints e on e.id = q.endpoint_id
+ where d.status = 'pending' or q.trigger = 'manual'
  order by q.due_at, q.delivery_id`;
+
+/** SQL: whether the endpoint of a row gets deliveries, read by its id. */
+function isOfActive(row: string): string {
+  return `(select ${ACTIVE} from webhook_endpoints e where e.id = ${row}.endpoint_id)`;
+}
 
 /**
  * Each line's rows are locked as they are found, so that leases of several workers at the same moment get different
@@ -128,7 +131,7 @@ with known as (
 ), lines as materialized (
   select k.endpoint_id, n.line, k.attempts
     from known k cross join (values ('fresh'::queue_line), ('late')) as n(line)
-   where k.attempts > 0
+   where k.attempts > 0 and ${isOfActive('k')}
    order by random()
 ), free as materialized (
   select w.delivery_id
@@ -149,5 +152,6 @@ with free as materialized (
   select q.delivery_id from unnest((select $2::uuid[])) asked(id) join queue q on q.delivery_id = asked.id
    where q.delivery_id = any(array(select unnest($2::uuid[])))
      and (q.lease_until is null or q.lease_until <= now() or q.lease_until > now() + interval '60 seconds')
+     and ${isOfActive('q')}
      for update of q skip locked
 ), ${LEASE_FREE}`;

@@ -1,4 +1,4 @@
-import { ACTIVE, CANCELLED, CANCELLED_BECAUSE, showCancelled } from '../endpoints/disable.js';
+import { ACTIVE } from '../endpoints/disable.js';
 import type { Handle } from '../platform/database/database.js';
 import type { LeasedAttempt, QueuedAt } from './handover.js';
 import { AT_ONCE, isFree, TARGET } from './lease.js';
@@ -6,10 +6,12 @@ import { tellWorkflows } from './outbox.js';
 
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, when a
- * sleeping delivery comes due, or by a manual retry or a recovery. It is deleted by the record of the attempt, or when
- * the attempt may not be made any more. A lease is (token, time): the token names the process, and no other process
- * leases the row before the time, on Postgres's clock. Token and time together tell a lease from every other of the
- * row. A lease by id takes a row whose time is over; for the scans, `freeExpired` clears its lease first.
+ * sleeping delivery comes due, or by a manual retry or a recovery. Whoever ends the delivery deletes it, leased or not:
+ * the record of an attempt, or the cancellation.
+ *
+ * A lease is (token, time): the token names the process, and no other process leases the row before the time, on
+ * Postgres's clock. Token and time together tell a lease from every other of the row. A lease by id takes a row whose
+ * time is over; for the scans, `freeExpired` clears its lease first.
  *
  * Locks are taken in this order: endpoint, deliveries by id, queue, outbox by event.
  */
@@ -42,15 +44,6 @@ export async function giveBack(db: Handle, token: string, leases: readonly Lease
  */
 export function freeExpired(db: Handle): Promise<QueuedAt[]> {
   return db.query<QueuedAt>(FREE_EXPIRED, []);
-}
-
-/**
- * Takes attempts out of the queue that may not be made, unless another process has leased them meanwhile. A pending
- * delivery of an inactive endpoint is cancelled: it was inserted while the endpoint was being disabled, or the
- * cancellation has not reached it yet.
- */
-export async function dropStale(db: Handle, token: string, deliveryIds: readonly string[]): Promise<void> {
-  await db.query(DROP_STALE, [token, deliveryIds]);
 }
 
 /** What may have changed while an attempt waited. */
@@ -116,28 +109,6 @@ with expired as materialized (
    where delivery_id = any(array(select delivery_id from expired where kept)) returning endpoint_id
 )
 select ${QUEUED_AT} from webhook_endpoints e where e.id in (select endpoint_id from freed)`;
-
-/**
- * The endpoints and deliveries are locked first, and judged as they are then. By its snapshot alone, this statement
- * would remove an attempt whose delivery a recovery has started again meanwhile, and nothing would make that attempt.
- */
-const DROP_STALE = `
-with endpoint as materialized (
-  select e.id, ${ACTIVE} as active, ${CANCELLED_BECAUSE} as reason from webhook_endpoints e
-   where e.id in (select endpoint_id from deliveries where id = any(array(select unnest($2::uuid[]))))
-   order by e.id for share
-), asked as materialized (
-  select d.id, d.status, e.active, e.reason
-    from unnest((select $2::uuid[])) a(id) join deliveries d on d.id = a.id join endpoint e on e.id = d.endpoint_id
-   order by d.id for no key update of d
-), cancelled as (
-  update deliveries d set ${CANCELLED}, reason = a.reason
-    from asked a where d.id = a.id and a.status = 'pending' and not a.active
-  returning d.event_id, d.client_id
-), ${showCancelled('cancelled')}
-delete from queue q using asked a
- where q.delivery_id = a.id and (q.lease_token = $1::uuid or q.lease_until is null)
-   and (not a.active or a.status <> 'pending' and q.trigger <> 'manual')`;
 
 const TARGETS = `
 select q.delivery_id as id, ${TARGET}

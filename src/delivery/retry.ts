@@ -65,13 +65,9 @@ select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "end
  where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)
    for no key update of d`;
 
-/**
- * `settled`: a manual retry waits already, or a process has leased an attempt that it will make. An attempt of a
- * delivery that was cancelled meanwhile may be dropped instead.
- */
+/** `settled`: a manual retry waits already, or a process has leased the attempt. */
 const QUEUED = `
-select q.trigger = 'manual' or d.status = 'pending' and not ${isFree('q.lease_until')} as settled
-  from queue q join deliveries d on d.id = q.delivery_id where q.delivery_id = $1::uuid for update of q`;
+select trigger = 'manual' or not ${isFree('lease_until')} as settled from queue where delivery_id = $1::uuid for update`;
 
 /** The row is free at once. An attempt of its former lease that is still in flight is not the retry. */
 const QUEUE_NOW = `

@@ -72,31 +72,22 @@ async function cancelBatch(tx: Handle, endpointId: string): Promise<{ cancelled:
 }
 
 /** SQL: why the deliveries of the inactive endpoint `e` are cancelled. */
-export const CANCELLED_BECAUSE = `case when e.deleted_at is not null then 'endpoint_deleted'
+const CANCELLED_BECAUSE = `case when e.deleted_at is not null then 'endpoint_deleted'
                      when e.disabled_reason = 'gone' then 'endpoint_gone' else 'endpoint_disabled' end`;
 /** SQL: whether the endpoint `e` gets deliveries. */
 export const ACTIVE = 'e.enabled and e.deleted_at is null';
-/** SQL: the columns of a delivery that is cancelled, without the reason. */
-export const CANCELLED = `status = 'cancelled', next_attempt_at = null, asleep = false, finished_at = now()`;
-
-/**
- * SQL: a CTE by which workflows show events whose deliveries were cancelled while they were queued. A workflow that
- * sleeps finds the cancelled delivery at the end of its timer.
- * @param cancelled a relation with event_id and client_id
- */
-export const showCancelled = (cancelled: string) => `shown as (
-  insert into outbox (event_id, client_id, state)
-  select event_id, client_id, 'delivered' from ${cancelled} order by event_id
-  on conflict (event_id) do nothing
-)`;
-
 /**
  * The endpoint's row is locked already. The deliveries are locked in the order of their ids, as the recorder locks
  * them. So a cancellation never deadlocks.
  *
  * A batch starts after the last id of the batch before. From the start of the index, each batch would walk over the
- * entries of all deliveries that are cancelled already. An attempt that is leased stays in the queue: its process looks
- * at the endpoint before it starts, and a recovery must find an attempt that is in flight.
+ * entries of all deliveries that are cancelled already.
+ *
+ * The last batch also takes back the manual retries that wait for deliveries that have ended, at most as many. What the
+ * batches leave in the queue, and what comes while the endpoint is being disabled, `cancelLeft` finds.
+ *
+ * A workflow that waits for an attempt of the late line learns of the end. One that sleeps finds the cancelled delivery
+ * at the end of its timer.
  *
  * Two bounds and not `status =`: only the index on endpoint, status and id has this order, and `enable_sort = off`
  * makes Postgres use it. Otherwise, while its statistics say that few are pending, it may read and sort them all for
@@ -104,29 +95,51 @@ export const showCancelled = (cancelled: string) => `shown as (
  */
 const CANCEL_PENDING = `
 with endpoint as materialized (
-  select coalesce(e.cancelling_after, '${NIL_ID}') as after, ${CANCELLED_BECAUSE} as reason
+  select e.id, coalesce(e.cancelling_after, '${NIL_ID}') as after, ${CANCELLED_BECAUSE} as reason
     from webhook_endpoints e where e.id = $1::uuid and not (${ACTIVE})
 ), pending as materialized (
-  select d.id, d.asleep from deliveries d
+  select d.id from deliveries d
    where d.endpoint_id = $1::uuid and d.status >= 'pending' and d.status <= 'pending'
      and d.id > (select after from endpoint)
    order by d.status desc, d.id limit ${CANCELLED_AT_ONCE + 1} for no key update
 ), batch as materialized (
-  select id, asleep from pending order by id limit ${CANCELLED_AT_ONCE}
+  select id from pending order by id limit ${CANCELLED_AT_ONCE}
 ), cancelled as (
-  update deliveries set ${CANCELLED}, reason = (select reason from endpoint)
+  update deliveries
+     set status = 'cancelled', reason = (select reason from endpoint), next_attempt_at = null, asleep = false, finished_at = now()
    where id = any(array(select id from batch))
   returning id, event_id, client_id
-), awake as (
-  select event_id, client_id from cancelled where id = any(array(select id from batch where not asleep))
+), retries as materialized (
+  select id from deliveries
+   where id = any(array(select delivery_id from queue where endpoint_id = (select id from endpoint) and lease_until is null
+                         order by line, due_at, delivery_id limit ${CANCELLED_AT_ONCE}))
+     and status <> 'pending' and (select count(*) from pending) <= ${CANCELLED_AT_ONCE}
+     for no key update skip locked
 ), left_queue as (
-  delete from queue where delivery_id = any(array(select id from batch)) and lease_until is null
-), ${showCancelled('awake')}
+  delete from queue where delivery_id = any(array(select id from batch union all select id from retries))
+  returning delivery_id, line
+), told as (
+  insert into outbox as o (event_id, client_id, state)
+  select c.event_id, c.client_id, min(case when q.line = 'late' then 'again' else 'delivered' end::outbox_state)
+    from cancelled c join left_queue q on q.delivery_id = c.id
+   group by c.event_id, c.client_id order by c.event_id
+  on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
+)
 update webhook_endpoints
    set cancelling_after = case when (select count(*) from pending) > ${CANCELLED_AT_ONCE}
                                then (select id from batch order by id desc limit 1) end
  where id = $1::uuid
 returning cancelling_after is not null as more, (select count(*)::int from cancelled) as cancelled`;
+
+/** Has `cancelBacklogs` cancel what waits in the queue for these endpoints, which a scan found inactive. */
+export async function cancelLeft(db: Handle, endpointIds: readonly string[]): Promise<void> {
+  await db.query(CANCEL_LEFT, [endpointIds]);
+}
+
+const CANCEL_LEFT = `
+update webhook_endpoints set cancelling_after = '${NIL_ID}'
+ where id = any(array(select e.id from webhook_endpoints e
+   where e.id = any($1::uuid[]) and not (${ACTIVE}) and e.cancelling_after is null for no key update skip locked))`;
 
 const INTERVAL = 1_000;
 /** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second for each worker. */

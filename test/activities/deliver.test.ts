@@ -111,19 +111,21 @@ describe('the activity deliver, where no attempt is due', () => {
     ['endpoint_gone', { enabled: false, disabledReason: 'gone' }],
     ['endpoint_deleted', { deletedAt: new Date(), secretEnvelope: null }],
   ])(
-    'returns a cancelled delivery: %s; one that was queued while its endpoint became inactive is cancelled',
+    'returns a cancelled delivery: %s; one that was queued while its endpoint became inactive waits for its end',
     async (reason, data) => {
       const [event, raced] = [await failedOnce(MINUTE), await commitEvent(db)];
       for (const { deliveries } of [event, raced]) {
         const { endpointId: id } = deliveries[0]!;
         await db.prisma.endpoint.update({ where: { id }, data });
       }
-      await db.transaction((tx) => cancelPending(tx, event.deliveries[0]!.endpointId));
+      const cancel = ({ deliveries }: typeof event) =>
+        db.transaction((tx) => cancelPending(tx, deliveries[0]!.endpointId));
+      await cancel(event);
       const sender = fakeSender();
       const { deliver } = activities.open(sender);
-      for (const each of [deliverRequest(event, { attemptCount: 1 }), deliverRequest(raced)]) {
-        expect(await deliver(each)).toMatchObject({ status: 'cancelled', reason });
-      }
+      expect(await deliver(deliverRequest(event, { attemptCount: 1 }))).toMatchObject({ status: 'cancelled', reason });
+      expect(await deliver(deliverRequest(raced))).toMatchObject({ status: 'pending', isQueued: true });
+      await cancel(raced);
       expect(await read(raced)).toMatchObject({ status: 'cancelled', reason, finishedAt: expect.any(Date) });
       expect([sender.sent.length, await queueOf(raced)]).toEqual([0, null]);
     },

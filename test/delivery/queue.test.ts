@@ -54,7 +54,7 @@ describe('a lease of the endpoints that a scan finds', () => {
     expect(leased).toEqual({
       deliveryId,
       ...attempt,
-      ...{ line: 'fresh', number: 1, trigger: 'schedule', mayBeMade: true },
+      ...{ line: 'fresh', number: 1, trigger: 'schedule' },
       leasedUntil: expect.any(String),
       ...{
         url: 'https://hooks.example.com/in',
@@ -97,8 +97,8 @@ describe('a lease of the endpoints that a scan finds', () => {
     await db.query(`update queue set line = 'late', due_at = now() where delivery_id = $1::uuid`, [ids[2]]);
     const { clientId, endpointId } = at;
     expect((await readHeads(db, null)).heads).toEqual([
-      { clientId, endpointId, maxConcurrency: null, line: 'fresh', isOverdue: true },
-      { clientId, endpointId, maxConcurrency: null, line: 'late', isOverdue: false },
+      { clientId, endpointId, maxConcurrency: null, line: 'fresh', isActive: true, isOverdue: true },
+      { clientId, endpointId, maxConcurrency: null, line: 'late', isActive: true, isOverdue: false },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { dropStale, readTargets } from '../../src/delivery/queue.js';
+import { readTargets } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
@@ -94,7 +94,6 @@ describe('a manual retry', () => {
     await retry(target);
     // The process finds its attempt cancelled before it starts.
     expect(await readTargets(db, token, [held])).toEqual([undefined]);
-    await dropStale(db, token, [target.deliveryId]);
     expect(await read(target)).toMatchObject({ delivery: { status: 'cancelled' }, queue: free, counted: 1 });
     await makeOne(db, target.deliveryId, outcome());
     expect((await read(target)).delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });

@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Dispatcher, type Job } from '../../../src/delivery/dispatcher.js';
-import type { LeasedRow } from '../../../src/delivery/lease.js';
+import type { LeasedAttempt } from '../../../src/delivery/handover.js';
 import type { AttemptDependencies } from '../../../src/delivery/make-attempt.js';
 import type { MadeAttempt, RecordedAttempt } from '../../../src/delivery/record.js';
 import type { Outgoing, SendOutcome } from '../../../src/delivery/sender/send.js';
@@ -21,7 +21,7 @@ const OTHER = 'other';
 
 type Values = [token: string, ids: string[], attempts: number[], limit: number];
 
-interface Row extends Omit<LeasedRow, 'mayBeMade'> {
+interface Row extends LeasedAttempt {
   token: string | null;
 }
 
@@ -167,7 +167,7 @@ class World {
     const rows = [...this.rows.values()];
     const named = rows.filter(({ deliveryId }) => ids.includes(deliveryId));
     const lease = (some: Row[]) =>
-      some.map((row) => ({ ...Object.assign(row, { token, leasedUntil: `${this.#leases++}` }), mayBeMade: true }));
+      some.map((row) => ({ ...Object.assign(row, { token, leasedUntil: `${this.#leases++}` }) }));
     if (text.includes('set lease_token = null')) {
       for (const row of named) if (row.token === token) row.token = null;
       return [];

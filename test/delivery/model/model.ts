@@ -131,14 +131,6 @@ export class Model {
     return this.#isActive(d) && (d.status === 'pending' || d.queued?.trigger === 'manual');
   }
 
-  /** P·L → C, E·L → E where it is not due */
-  drop(id: string, token: string): void {
-    const d = this.get(id);
-    if (this.isDue(id)) return;
-    if (d.status === 'pending') this.#cancel(d);
-    if (d.queued?.holder === token || d.queued?.holder === null) this.#unqueue(d);
-  }
-
   /** @returns for each attempt whether the next one is due at once; undefined: it is not recorded */
   record(batch: readonly { job: ModelJob; answer: Answer }[], retriesOnly: boolean): (boolean | undefined)[] {
     const told = new Map<string, Outbox | null>();
@@ -162,7 +154,7 @@ export class Model {
   /** @returns whether the retry counts; undefined: over the limit */
   retry(id: string): boolean | undefined {
     const d = this.get(id);
-    const isMade = d.status === 'pending' && d.queued !== null && !this.isFree(d.queued.until);
+    const isMade = d.queued !== null && !this.isFree(d.queued.until);
     if (d.queued?.trigger === 'manual' || isMade) return false;
     const recent = d.retries.filter((at) => Math.abs(this.now - at) < HOUR);
     if (recent.length >= RETRIES_AN_HOUR) return undefined;
@@ -206,8 +198,16 @@ export class Model {
   cancelPending(endpointId: string): void {
     const endpoint = this.endpoints.get(endpointId);
     if (endpoint) endpoint.cancelling = false;
-    for (const d of this.deliveries.values())
-      if (d.endpointId === endpointId && d.status === 'pending') this.#cancel(d);
+    for (const d of this.deliveries.values()) {
+      if (d.endpointId !== endpointId) continue;
+      if (d.status === 'pending') this.#cancel(d);
+      else if (d.queued?.until === null) this.#unqueue(d);
+    }
+  }
+
+  /** A scan finds attempts of inactive endpoints: E·Q manual → E with the next batch */
+  cancelLeft(endpointIds: readonly string[]): void {
+    for (const id of endpointIds) Object.assign(this.endpoints.get(id) ?? {}, { cancelling: true });
   }
 
   /** P·Z → P·Q, if it is late by so much. */
@@ -353,10 +353,10 @@ export class Model {
   }
 
   #cancel(d: ModelDelivery): void {
-    if (!d.asleep && this.#event(d.eventId).outbox === null) this.#raise(d.eventId, 'delivered');
+    if (d.queued) this.#raise(d.eventId, d.queued.line === 'late' ? 'again' : 'delivered');
     this.#end(d, 'cancelled');
     d.isNews = false;
-    if (d.queued?.until === null) this.#unqueue(d);
+    this.#unqueue(d);
   }
 
   #end(d: ModelDelivery, status: 'succeeded' | 'failed' | 'cancelled'): void {

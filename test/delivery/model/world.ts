@@ -1,14 +1,14 @@
 import { expect } from '@jest/globals';
-import { NOTHING_LEASED, type QueuedEvent } from '../../../src/delivery/handover.js';
-import { type LeasedRow, leaseById, leaseOfEndpoints, readHeads } from '../../../src/delivery/lease.js';
+import { type LeasedAttempt, NOTHING_LEASED, type QueuedEvent } from '../../../src/delivery/handover.js';
+import { leaseById, leaseOfEndpoints, readHeads } from '../../../src/delivery/lease.js';
 import { type LeasedEvent, leaseAgain, leaseEvents, markDone } from '../../../src/delivery/outbox.js';
-import { dropStale, freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../../src/delivery/queue.js';
+import { freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../../src/delivery/queue.js';
 import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
 import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
 import type { SendOutcome } from '../../../src/delivery/sender/send.js';
 import { readDelivery, readStarts } from '../../../src/delivery/workflow-starter.js';
-import { cancelPending, disableEndpoint } from '../../../src/endpoints/disable.js';
+import { cancelLeft, cancelPending, disableEndpoint } from '../../../src/endpoints/disable.js';
 import { deleteEndpoint, setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import type { Handle } from '../../../src/platform/database/database.js';
 import { newId, timeOf } from '../../../src/platform/ids.js';
@@ -53,7 +53,7 @@ export interface Step {
   b: number;
 }
 
-type Job = ModelJob & { row: LeasedRow; leasedAt: number; leasedUntil: string };
+type Job = ModelJob & { row: LeasedAttempt; leasedAt: number; leasedUntil: string };
 /** An attempt that was made and is not recorded yet. */
 interface Made {
   job: Job;
@@ -296,6 +296,7 @@ export class World {
     for (let round = 0; round < 8 && busy().length > 0; round++) {
       await this.#pass(86_400_000);
       const token = newId();
+      await this.#scan(token, 0, 0);
       for (const { id, cancelling } of model.endpoints.values())
         if (cancelling) await this.run({ kind: 'cancelBatch', a: [...model.endpoints.keys()].indexOf(id), b: 0 });
       await freeExpired(db);
@@ -358,7 +359,9 @@ export class World {
   /** The free rows of each line of the endpoints, in the order of their turns. */
   #freeLines(endpointIds: readonly string[]): string[][] {
     const free = [...this.model.deliveries.values()].flatMap(({ id, endpointId, queued }) =>
-      queued && queued.until === null ? [{ id, endpointId, ...queued }] : [],
+      queued && queued.until === null && this.model.endpoints.get(endpointId)?.active
+        ? [{ id, endpointId, ...queued }]
+        : [],
     );
     free.sort((one, other) => one.due - other.due || (one.id < other.id ? -1 : 1));
     return endpointIds.flatMap((of) =>
@@ -367,7 +370,7 @@ export class World {
   }
 
   /** A scan takes as many as it may, and the oldest of each line. */
-  #judgeScan(leased: readonly LeasedRow[], lines: readonly string[][], attempts: number, limit: number): void {
+  #judgeScan(leased: readonly LeasedAttempt[], lines: readonly string[][], attempts: number, limit: number): void {
     const room = lines.reduce((sum, line) => sum + Math.min(line.length, attempts), 0);
     expect(leased).toHaveLength(Math.min(limit, room));
     const taken = new Set(ids(leased));
@@ -378,10 +381,15 @@ export class World {
     }
   }
 
-  /** Leases of the endpoints that a scan finds. */
-  async #scan(token: string, attempts: number, limit: number): Promise<LeasedRow[]> {
+  /** Leases of the active endpoints that a scan finds. What waits for the others is to be cancelled. */
+  async #scan(token: string, attempts: number, limit: number): Promise<LeasedAttempt[]> {
     const { heads } = await readHeads(this.db, null);
-    const found = [...new Set(heads.map(({ endpointId }) => endpointId))];
+    const of = (active: boolean) => [
+      ...new Set(heads.filter(({ isActive }) => isActive === active).map(({ endpointId }) => endpointId)),
+    ];
+    await cancelLeft(this.db, of(false));
+    this.model.cancelLeft(of(false));
+    const found = of(true);
     return leaseOfEndpoints(this.db, {
       token,
       allowances: found.map((endpointId) => ({ endpointId, attempts })),
@@ -389,20 +397,14 @@ export class World {
     });
   }
 
-  /** A worker keeps what it leased, unless it has the attempt in flight, and drops what may not be made. */
-  async #took(token: string, rows: readonly LeasedRow[], keeps = true): Promise<true> {
-    const { db, model } = this;
+  /** A worker keeps what it leased, unless it has the attempt in flight. */
+  async #took(token: string, rows: readonly LeasedAttempt[], keeps = true): Promise<true> {
+    const { model } = this;
     for (const row of rows) {
       const id = row.deliveryId;
       expect(model.isFree(model.get(id).queued?.until ?? null)).toBe(true);
       model.lease(id, token);
-      expect({ id, mayBeMade: row.mayBeMade }).toEqual({ id, mayBeMade: model.isDue(id) });
       if (!keeps) continue;
-      if (!row.mayBeMade) {
-        await dropStale(db, token, [id]);
-        model.drop(id, token);
-        continue;
-      }
       const held = [...this.#jobs, ...this.#made.map(({ job }) => job)].find(
         (job) => job.token === token && job.deliveryId === id,
       );
@@ -412,7 +414,7 @@ export class World {
     return true;
   }
 
-  #keep(token: string, row: LeasedRow): void {
+  #keep(token: string, row: LeasedAttempt): void {
     const { deliveryId, number, trigger } = row;
     const d = this.model.get(deliveryId);
     const { line, trigger: queuedBy } = d.queued ?? {};
@@ -428,7 +430,7 @@ export class World {
 
   async #byId(token: string, { id, queued }: ModelDelivery): Promise<true> {
     const rows = await leaseById(this.db, token, [id]);
-    expect(ids(rows)).toEqual(queued && this.model.isFree(queued.until) ? [id] : []);
+    expect(ids(rows)).toEqual(queued && this.model.isFree(queued.until) && this.model.isDue(id) ? [id] : []);
     return this.#took(token, rows);
   }
 
@@ -484,8 +486,6 @@ export class World {
     const isDue = isOwn && model.isDue(deliveryId);
     expect((await readTargets(db, token, [job.row])).map(Boolean)).toEqual([isDue]);
     if (!isDue) {
-      await dropStale(db, token, [deliveryId]);
-      if (known) model.drop(deliveryId, token);
       await this.#giveBack(job);
       return true;
     }
