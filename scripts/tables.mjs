@@ -14,6 +14,7 @@ const { createMetrics } = await import('../dist/src/platform/telemetry/metrics.j
 const { COUNTED, measureAttempts, measureBacklog } = await import('../dist/src/delivery/backlog.js');
 const { measureSandboxTransfers } = await import('../dist/src/transfers/sandbox.js');
 const { measureClients } = await import('../dist/src/endpoints/client-results.js');
+const { measureNotified } = await import('../dist/src/endpoints/notified.js');
 const { measureCertificates, measureProcess } = await import('../dist/src/platform/telemetry/gauges.js');
 
 // Registered as in a process, and never read.
@@ -21,6 +22,7 @@ const { registry } = createMetrics();
 measureAttempts(registry, {});
 measureBacklog(registry, () => {}, 0);
 measureClients(registry, () => {});
+measureNotified(registry, () => {});
 measureSandboxTransfers(registry, {}, COUNTED);
 measureProcess(registry, () => {});
 measureCertificates(registry, {});
