@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { openHeaders } from '../../src/endpoints/headers.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { openAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, signedInBrowser } from '../support/console.js';
 import { makeTimeline } from '../support/console-data.js';
 import { ENDPOINT_SECRET } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi();
 
 const URL = 'https://hooks.example.com/in';
 const FIELDS = { url: URL, secret: ENDPOINT_SECRET, description: 'Orders, live' };

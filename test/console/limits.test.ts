@@ -4,7 +4,7 @@ import { declared } from '../../src/console/pages/index.js';
 import { limitsWithin, openDatabase } from '../../src/platform/database/database.js';
 import { LIMITS } from '../../src/platform/limits.js';
 import { startApi } from '../support/api.js';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { type AuthApi, openAuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { makeEndpoint } from '../support/factories.js';
 import { startHaltingProxy } from '../support/halting-proxy.js';
@@ -12,11 +12,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const RATE_LIMIT = 10;
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
 
 let addresses = 0;
 const somewhere = () => ({ 'X-Forwarded-For': `198.51.100.${++addresses}` });

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { expect, test } from '@jest/globals';
+import { openAuthApi } from '../support/auth-api.js';
 import { signedInBrowser } from '../support/console.js';
 import { makeTimeline } from '../support/console-data.js';
 import { makeEndpoint, makeTransfer } from '../support/factories.js';
 import { setUses } from '../support/limits.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi();
 
 async function editor() {
   const credentials = await auth.client();

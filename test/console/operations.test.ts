@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ConsoleSession } from '../../src/auth/console-sessions.js';
 import { type Operations, operationsOf } from '../../src/console/operations.js';
 import { apiRoutes } from '../../src/http/app.js';
 import { newId } from '../../src/platform/ids.js';
 import { Refusal } from '../../src/platform/refusal.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
 
 const ALL = ['transfers:read', 'transfers:write', 'webhooks:read', 'webhooks:write'];
 

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { EndpointHours } from '../../src/endpoints/hours.js';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { openAuthApi } from '../support/auth-api.js';
 import { signedInBrowser } from '../support/console.js';
 import { makeTimeline } from '../support/console-data.js';
 import { outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi();
 
 test("a session of a client with the scope `operator` opens the operator's page, and nothing else", async () => {
   const { client_id: clientId } = await auth.client({ name: 'Acme <b>' });

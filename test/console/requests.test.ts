@@ -1,16 +1,12 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { openAuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
 import { setUses } from '../support/limits.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
 
 const browser = () => consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
 let addresses = 0;

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { changeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
-import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
+import { type AuthApi, type Credentials, openAuthApi, startAuthApi } from '../support/auth-api.js';
 import { type ConsoleBrowser, consoleBrowser, signedInBrowser } from '../support/console.js';
 import { OPERATOR } from '../support/factories.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
 
 const signIn = async (fields: Record<string, string> = {}, credentials?: Credentials) =>
   signedInBrowser(auth, credentials ?? (await auth.client()), fields);

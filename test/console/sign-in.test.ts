@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { CLIENT_SCOPES } from '../../src/auth/caller.js';
 import { isForm } from '../../src/console/page.js';
 import { declared } from '../../src/console/pages/index.js';
 import { listEntries } from '../../src/platform/audit.js';
 import { newId } from '../../src/platform/ids.js';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { openAuthApi } from '../support/auth-api.js';
 import { consoleBrowser, signedInBrowser } from '../support/console.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi();
 
 const browser = () => consoleBrowser({ url: auth.api.url, baseUrl: auth.baseUrl });
 

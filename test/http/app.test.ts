@@ -1,25 +1,19 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import { createLog, type Log } from '../../src/platform/telemetry/log.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { createReadiness } from '../../src/process/readiness.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi, startApi } from '../support/api.js';
 import { quickly } from '../support/quickly.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-let api: TestApi;
-let client: TestClient;
-
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
 
 it('counts and logs requests that the server rejects', async () => {
   const lines: object[] = [];

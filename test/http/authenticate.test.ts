@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { changeClient } from '../../src/auth/clients.js';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { openAuthApi } from '../support/auth-api.js';
 import type { Reply } from '../support/documented.js';
 import { OPERATOR } from '../support/factories.js';
 
-let auth: AuthApi;
-let token: string;
-beforeAll(async () => {
-  auth = await startAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8', ALLOWED_NETWORKS: '203.0.113.0/24' } });
-  token = await tokenOf({});
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8', ALLOWED_NETWORKS: '203.0.113.0/24' } });
 
 const HERE = { 'X-Forwarded-For': '203.0.113.7' };
 const get = (headers: Record<string, string>, path = '/webhook-endpoints') =>
@@ -20,6 +14,7 @@ async function tokenOf(wanted: { scopes?: string[]; networks?: string[] }): Prom
   const { body } = await auth.token(await auth.client(wanted), HERE);
   return body.access_token;
 }
+const token = await tokenOf({});
 
 function problem({ status, headers, body }: Reply): [number, string, string | null] {
   expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);

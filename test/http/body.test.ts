@@ -1,20 +1,14 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { apiRoutes } from '../../src/http/app.js';
 import { exampleBody } from '../../src/http/openapi/schemas.js';
 import type { Route } from '../../src/http/route.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi } from '../support/api.js';
 import { transferRequest } from '../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
 
 const post = (raw: string | Uint8Array, headers: Record<string, string> = {}) =>
   client.call('POST', '/transfers', { raw, headers });

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
-import { startApi, type TestApi } from '../support/api.js';
+import { openApi } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await openApi();
 
 it("one client's requests that wait for each other do not block another client's", async () => {
   const [client, victim] = [await api.client(), await api.client()];

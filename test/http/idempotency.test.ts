@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { readIdempotencyKey } from '../../src/http/idempotency.js';
 import { newId } from '../../src/platform/ids.js';
 import { Refusal } from '../../src/platform/refusal.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi, startApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
 let keys = 0;
 
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
 
 const newKey = () => `key-${keys++}`;
 const keyed = (who: TestClient, path: string, key: string, json?: unknown) =>

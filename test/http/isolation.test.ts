@@ -1,41 +1,30 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SCOPES } from '../../src/auth/caller.js';
 import { apiRoutes } from '../../src/http/app.js';
 import { exampleBody } from '../../src/http/openapi/schemas.js';
 import type { Route } from '../../src/http/route.js';
 import { newId } from '../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi } from '../support/api.js';
 import { deliverTo } from '../support/history.js';
 
-let api: TestApi;
-let owner: TestClient;
-let stranger: TestClient;
-let operator: TestClient;
-let routes: Route[];
+const api = await openApi();
+const [owner, stranger, operator] = [await api.client(), await api.client(), await api.client(['operator'])];
+const routes = apiRoutes(api.dependencies);
+const other = await api.client();
+const history = await deliverTo(api, owner);
 /** The owner's ids, by the part of the path that precedes them. */
-let ids: Record<string, string>;
+const ids: Record<string, string> = {
+  transfers: history.transferId,
+  'webhook-endpoints': history.webhookId,
+  events: history.eventId,
+  deliveries: history.deliveryId,
+  attempts: '1',
+  checks: await checkOf(history.webhookId),
+  recoveries: await recoveryOf(history.webhookId),
+  clients: other.id,
+  secrets: await secretOf(other.id),
+};
 
-beforeAll(async () => {
-  api = await startApi();
-  [owner, stranger, operator] = [await api.client(), await api.client(), await api.client(['operator'])];
-  routes = apiRoutes(api.dependencies);
-  const other = await api.client();
-  const history = await deliverTo(api, owner);
-  ids = {
-    transfers: history.transferId,
-    'webhook-endpoints': history.webhookId,
-    events: history.eventId,
-    deliveries: history.deliveryId,
-    attempts: '1',
-    checks: await checkOf(history.webhookId),
-    recoveries: await recoveryOf(history.webhookId),
-    clients: other.id,
-    secrets: await secretOf(other.id),
-  };
-});
-afterAll(() => api.close());
-
-/** The required parameters of a query, by name. */
 /** A recovery of the owner's endpoint that has ended. */
 async function recoveryOf(endpointId: string): Promise<string> {
   const now = new Date();

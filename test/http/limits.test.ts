@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { MAX_MEMBERS } from '../../src/http/body.js';
 import { newId } from '../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi, startApi, type TestClient } from '../support/api.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
 
 const times = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i));
 const members = (count: number) => times(count, (i) => `"${i.toString(36)}":1`).join();

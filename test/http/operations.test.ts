@@ -1,21 +1,17 @@
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 import { listenForOperators } from '../../src/http/operations.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import type { Readiness } from '../../src/process/readiness.js';
 import { readinessOf } from '../../src/process/readiness.js';
-import { startApi, type TestApi } from '../support/api.js';
+import { openApi } from '../support/api.js';
 
-let api: TestApi;
 let operations: Awaited<ReturnType<typeof listenForOperators>> | undefined;
-beforeAll(async () => {
-  api = await startApi();
-  // The template of test databases has no record of its migrations.
-  await api.database.pool.query('drop schema public cascade; create schema public');
-  await migrate(api.database.url);
-});
+const api = await openApi();
+// The template of test databases has no record of its migrations.
+await api.database.pool.query('drop schema public cascade; create schema public');
+await migrate(api.database.url);
 afterEach(() => operations?.close());
-afterAll(() => api.close());
 
 async function listenOn(port: number, allowedNetworks: string[], readiness: () => Promise<Readiness>): Promise<string> {
   const { config, log } = api.dependencies;

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_RESPONSE_BYTES } from '../../src/http/response.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi, type TestClient } from '../support/api.js';
 import { moveMany } from '../support/history.js';
 import { endpointRequest, transferRequest } from '../support/transfers.js';
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi({ env: { MAX_ENDPOINTS: '10000' } });
-});
-afterAll(() => api.close());
+const api = await openApi({ env: { MAX_ENDPOINTS: '10000' } });
 
 interface Page {
   data: Record<string, string>[];

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { quickly } from '../support/quickly.js';
-import { startTokenApi, type TokenApi } from '../support/token-api.js';
+import { openTokenApi } from '../support/token-api.js';
 
-let auth: TokenApi;
 let processes = 1;
-beforeAll(async () => {
-  auth = await startTokenApi({ env: { RATE_LIMIT: '9' }, dependencies: { liveApis: () => processes } });
-});
-afterAll(() => auth.close());
+const auth = await openTokenApi({ env: { RATE_LIMIT: '9' }, dependencies: { liveApis: () => processes } });
 
 /** The accepted requests of ten at once, and the policy that their responses name. */
 async function acceptedOfTen(rateLimit?: number) {

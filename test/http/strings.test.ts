@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
 import { apiRoutes } from '../../src/http/app.js';
 import { exampleBody } from '../../src/http/openapi/schemas.js';
 import { newId } from '../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../support/api.js';
+import { openApi } from '../support/api.js';
 
-let api: TestApi;
-let client: TestClient;
-let operator: TestClient;
-
-beforeAll(async () => {
-  api = await startApi({ env: { MAX_ENDPOINTS: '10000' } });
-  [client, operator] = [await api.client(), await api.client(['operator'])];
-});
-afterAll(() => api.close());
+const api = await openApi({ env: { MAX_ENDPOINTS: '10000' } });
+const [client, operator] = [await api.client(), await api.client(['operator'])];
 
 /**
  * Any string: lone surrogates, U+0000, prototype names, control characters, texts with a meaning in other languages.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { revokeClient, revokeSecret, rotateSecret } from '../../src/auth/clients.js';
 import { listSigningKeys, rotateSigningKey } from '../../src/auth/signing-keys.js';
 import { LiveWorkers } from '../../src/delivery/live-workers.js';
@@ -15,7 +15,7 @@ import {
 } from '../../src/platform/retention.js';
 import { eraseClient } from '../../src/transfers/erase-client.js';
 import { expireTransfers } from '../../src/transfers/expire-transfers.js';
-import { type AuthApi, startAuthApi } from '../support/auth-api.js';
+import { openAuthApi } from '../support/auth-api.js';
 import { runCommand } from '../support/command.js';
 import { signedInBrowser } from '../support/console.js';
 import { createTestDispatchers } from '../support/dispatcher.js';
@@ -46,14 +46,10 @@ function shiftClock(ahead: number): void {
   } as DateConstructor;
 }
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi({ dependencies: { masterKeys } });
-});
+const auth = await openAuthApi({ dependencies: { masterKeys } });
 afterEach(() => {
   globalThis.Date = Real;
 });
-afterAll(() => auth.close());
 
 /** Times that are not of the moment at which their row is written. */
 const OTHER = ['attempts.started_at', 'endpoint_hours.hour', 'limit_uses.ends_at', 'recoveries.since'];

@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals';
 import type { Authority } from '../../src/auth/authority.js';
 import { CLIENT_SCOPES } from '../../src/auth/caller.js';
 import { consoleExtension } from '../../src/console/router.js';
@@ -116,6 +117,13 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       if (!options.database) await database.drop();
     },
   };
+}
+
+/** `startApi` for the tests of this file. Call it where the file is loaded. */
+export async function openApi(options?: TestApiOptions): Promise<TestApi> {
+  const api = await startApi(options);
+  afterAll(() => api.close());
+  return api;
 }
 
 async function request(url: string, method: string, { json, raw, headers }: Sent = {}): Promise<Reply> {

@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals';
 import type { Authority } from '../../src/auth/authority.js';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
 import type { AppDependencies } from '../../src/http/context.js';
@@ -67,6 +68,13 @@ export async function startAuthApi(options: AuthApiOptions = {}): Promise<AuthAp
       await database.drop();
     },
   };
+}
+
+/** `startAuthApi` for the tests of this file. Call it where the file is loaded. */
+export async function openAuthApi(options?: AuthApiOptions): Promise<AuthApi> {
+  const auth = await startAuthApi(options);
+  afterAll(() => auth.close());
+  return auth;
 }
 
 export function basic({ client_id, client_secret }: Credentials): { Authorization: string } {

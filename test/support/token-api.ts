@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { type AuthApi, type AuthApiOptions, type Credentials, startAuthApi } from './auth-api.js';
+import { type AuthApi, type AuthApiOptions, type Credentials, openAuthApi } from './auth-api.js';
 import type { Reply } from './documented.js';
 
 /** The content type of a form, for `raw`. */
@@ -22,9 +22,9 @@ let last = 0;
 /** The header that names the caller's address: a new address for each request, so that failures count separately. */
 export const from = (address = `2001:db8:0:${(++last).toString(16)}::1`) => ({ 'X-Forwarded-For': address });
 
-/** The API with its authority, behind a proxy that it trusts. */
-export async function startTokenApi(options: AuthApiOptions = {}): Promise<TokenApi> {
-  const auth = await startAuthApi({ ...options, env: { TRUSTED_PROXIES: '127.0.0.0/8', ...options.env } });
+/** The API with its authority, behind a proxy that it trusts, for the tests of this file. */
+export async function openTokenApi(options: AuthApiOptions = {}): Promise<TokenApi> {
+  const auth = await openAuthApi({ ...options, env: { TRUSTED_PROXIES: '127.0.0.0/8', ...options.env } });
   const raw: TokenApi['raw'] = (body, headers) =>
     auth.api.call('POST', '/oauth/token', { raw: body, headers: { ...from(), ...headers } });
   return {

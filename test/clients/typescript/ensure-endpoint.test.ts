@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { TransferServiceClient } from '../../../clients/typescript/src/client.js';
-import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { openAuthApi } from '../../support/auth-api.js';
 import { SECRET } from '../../support/transfers.js';
 
-let auth: AuthApi;
 let client: TransferServiceClient;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth.close());
+const auth = await openAuthApi();
 beforeEach(async () => {
   const { client_id: clientId, client_secret: clientSecret } = await auth.client();
   client = new TransferServiceClient({ baseUrl: auth.baseUrl, clientId, clientSecret });

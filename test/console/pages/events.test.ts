@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { verify, verifyStandard } from '../../../clients/typescript/src/verify.js';
 import { sign } from '../../../src/delivery/sender/headers.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
-import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { openAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeTimeline } from '../../support/console-data.js';
 import { splitRequest } from '../../support/delivered.js';
@@ -13,11 +13,7 @@ import { ENDPOINT_SECRET, makeEndpoint, masterKeys } from '../../support/factori
 import { setUses } from '../../support/limits.js';
 import { startRawReceiver } from '../../support/raw-receiver.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi({ dependencies: { masterKeys } });
-});
-afterAll(() => auth?.close());
+const auth = await openAuthApi({ dependencies: { masterKeys } });
 
 async function visitor(fields: Record<string, string> = {}, scopes?: string[]) {
   const credentials = await auth.client(scopes ? { scopes } : {});

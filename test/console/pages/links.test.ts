@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { expect, test } from '@jest/globals';
+import { openAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { type DeliveryData, makeTimeline } from '../../support/console-data.js';
 import { ENDPOINT_SECRET, makeEndpoint, masterKeys } from '../../support/factories.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi({ dependencies: { masterKeys } });
-});
-afterAll(() => auth?.close());
+const auth = await openAuthApi({ dependencies: { masterKeys } });
 
 const OUTCOMES: readonly DeliveryData[] = [
   { status: 'succeeded', outcomes: [204] },

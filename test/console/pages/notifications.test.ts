@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { disableEndpoint } from '../../../src/endpoints/disable.js';
 import { notifyOperator } from '../../../src/endpoints/notifications.js';
-import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { openAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeEndpoint } from '../../support/factories.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth?.close());
+const auth = await openAuthApi();
 
 test('the bell counts what came since the last visit of its page, which links to what failed', async () => {
   const { database } = auth;

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { expect, test } from '@jest/globals';
+import { openAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeTransfer } from '../../support/factories.js';
 
-let auth: AuthApi;
-beforeAll(async () => {
-  auth = await startAuthApi();
-});
-afterAll(() => auth?.close());
+const auth = await openAuthApi();
 
 async function visitor(fields: Record<string, string> = {}) {
   const credentials = await auth.client();

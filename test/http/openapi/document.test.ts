@@ -1,31 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createApp } from '../../../src/http/app.js';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
 import { newId } from '../../../src/platform/ids.js';
 import { PROBLEMS } from '../../../src/platform/refusal.js';
 import { STATUSES_WITH_REASON_CODE } from '../../../src/transfers/states.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { deliverTo, type History } from '../../support/history.js';
+import { openApi, startApi } from '../../support/api.js';
+import { deliverTo } from '../../support/history.js';
 import type { Document } from '../../support/manifests.js';
-import { openApiValidator, type Validate } from '../../support/openapi.js';
+import { openApiValidator } from '../../support/openapi.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-let operator: TestClient;
-let history: History;
-let document: OpenApiDocument;
-let errorsOf: Validate;
-
-beforeAll(async () => {
-  api = await startApi();
-  [client, operator] = [await api.client(), await api.client(['operator'])];
-  history = await deliverTo(api, client);
-  document = (await api.call('GET', '/openapi.json')).body;
-  errorsOf = openApiValidator(document);
-});
-afterAll(() => api.close());
+const api = await openApi();
+const [client, operator] = [await api.client(), await api.client(['operator'])];
+const history = await deliverTo(api, client);
+const document: OpenApiDocument = (await api.call('GET', '/openapi.json')).body;
+const errorsOf = openApiValidator(document);
 
 /** Rules of the domain that an object of a response keeps; undefined: it has nothing to do with the object. */
 const RULES: [string, (one: Document) => boolean | undefined][] = [

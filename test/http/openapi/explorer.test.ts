@@ -6,16 +6,10 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
 import { explorerScript } from '../../../src/http/openapi/explorer.js';
-import { startApi, type TestApi } from '../../support/api.js';
+import { openApi, startApi } from '../../support/api.js';
 
-let api: TestApi;
-let document: OpenApiDocument;
-
-beforeAll(async () => {
-  api = await startApi();
-  document = (await api.call('GET', '/openapi.json')).body;
-});
-afterAll(() => api.close());
+const api = await openApi();
+const document: OpenApiDocument = (await api.call('GET', '/openapi.json')).body;
 
 describe('/docs', () => {
   it('links the guide for readers without script, and has no inline script', async () => {

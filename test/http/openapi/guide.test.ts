@@ -1,16 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startApi, type TestApi } from '../../support/api.js';
-import type { Reply } from '../../support/documented.js';
+import { openApi } from '../../support/api.js';
 
-let api: TestApi;
-let guide: Reply;
-
-beforeAll(async () => {
-  api = await startApi();
-  guide = await api.call('GET', '/docs/guide');
-});
-afterAll(() => api.close());
+const api = await openApi();
+const guide = await api.call('GET', '/docs/guide');
 
 const matches = (pattern: RegExp, text = guide.text) => [...text.matchAll(pattern)].map(([, found = '']) => found);
 

@@ -1,31 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { idCursor } from '../../../src/http/paging.js';
 import { MAX_RESPONSE_BYTES } from '../../../src/http/response.js';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { deliverTo, type History } from '../../support/history.js';
+import { openApi } from '../../support/api.js';
+import { deliverTo } from '../../support/history.js';
 
 const COUNT = 8_000;
 /** The text with the longest JSON: 4 KiB of it take 24 KiB. */
 const BODY = '\u0001'.repeat(4_096);
 
-let api: TestApi;
-let client: TestClient;
-let history: History;
-
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-  history = await deliverTo(api, client);
-  await api.database.query(
-    `insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error)
-     select $1::uuid, n, 'manual', $4, '2026-11-21T10:00:00.123Z', now(), 12, 500, $2, 'status'
-       from generate_series(3, $3::int) n`,
-    [history.deliveryId, BODY, COUNT, `https://example.com/${'é'.repeat(2_000)}`],
-  );
-  await api.database.prisma.delivery.update({ where: { id: history.deliveryId }, data: { attemptCount: COUNT } });
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
+const history = await deliverTo(api, client);
+await api.database.query(
+  `insert into attempts (delivery_id, number, trigger, url, t, started_at, duration_ms, response_status, response_body, error)
+   select $1::uuid, n, 'manual', $4, '2026-11-21T10:00:00.123Z', now(), 12, 500, $2, 'status'
+     from generate_series(3, $3::int) n`,
+  [history.deliveryId, BODY, COUNT, `https://example.com/${'é'.repeat(2_000)}`],
+);
+await api.database.prisma.delivery.update({ where: { id: history.deliveryId }, data: { attemptCount: COUNT } });
 
 const numbersOf = (attempts: { number: number }[]) => attempts.map(({ number }) => number);
 const from = (last: number, count: number) => Array.from({ length: count }, (_, i) => last - i);

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { idCursor } from '../../../src/http/paging.js';
 import { newId } from '../../../src/platform/ids.js';
 import { changeStatus } from '../../../src/transfers/change-status.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
-import { deliverTo, type History, moveMany } from '../../support/history.js';
+import { openApi, type TestClient } from '../../support/api.js';
+import { deliverTo, moveMany } from '../../support/history.js';
 import { transferRequest } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-let history: History;
-
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-  history = await deliverTo(api, client);
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
+const history = await deliverTo(api, client);
 
 const DAY = 86_400_000;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { LIMITS } from '../../../src/platform/limits.js';
-import { startApi, type TestApi } from '../../support/api.js';
+import { openApi } from '../../support/api.js';
 import type { Reply } from '../../support/documented.js';
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
-});
-afterAll(() => api.close());
+const api = await openApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
 
 let addresses = 0;
 const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } });

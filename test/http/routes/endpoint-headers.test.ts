@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { openHeaders } from '../../../src/endpoints/headers.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi } from '../../support/api.js';
 import { endpointRequest } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-
-beforeAll(async () => {
-  api = await startApi({ env: { MAX_ENDPOINTS: '1000' } });
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi({ env: { MAX_ENDPOINTS: '1000' } });
+const client = await api.client();
 
 const add = (headers: unknown) =>
   client.call('POST', '/webhook-endpoints', { json: { ...endpointRequest(), headers } });

@@ -1,21 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { cancelPending } from '../../../src/endpoints/disable.js';
 import { EndpointHours } from '../../../src/endpoints/hours.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, startApi } from '../../support/api.js';
 import { countDeliveries, makeBacklog } from '../../support/backlog.js';
 import { refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-
-beforeAll(async () => {
-  api = await startApi({ env: { MAX_ENDPOINTS: '1000' } });
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi({ env: { MAX_ENDPOINTS: '1000' } });
+const client = await api.client();
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -1,22 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi } from '../../support/api.js';
 import { deliverTo, type History } from '../../support/history.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-let history: History;
-let body: string;
 const t = '2026-11-21T10:00:00.123Z';
 
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-  history = await deliverTo(api, client);
-  ({ body } = await api.database.prisma.event.findUniqueOrThrow({ where: { id: history.eventId } }));
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
+const history = await deliverTo(api, client);
+const { body } = await api.database.prisma.event.findUniqueOrThrow({ where: { id: history.eventId } });
 
 const pathOf = ({ deliveryId }: History, number: number | string = 1) =>
   `/deliveries/${deliveryId}/attempts/${number}/explain-signature`;

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair } from 'jose';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import { makeBacklog } from '../../support/backlog.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-let operator: TestClient;
-
-beforeAll(async () => {
-  api = await startApi();
-  [client, operator] = [await api.client(), await api.client(['operator'])];
-});
-afterAll(() => api.close());
+const api = await openApi();
+const [client, operator] = [await api.client(), await api.client(['operator'])];
 
 const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag') ?? 'none';
 const on = (ifMatch: string, others: Record<string, string> = {}) => ({ headers: { 'If-Match': ifMatch, ...others } });

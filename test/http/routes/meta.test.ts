@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { startApi, type TestApi } from '../../support/api.js';
+import { openApi, startApi } from '../../support/api.js';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-let api: TestApi;
 
-beforeAll(async () => {
-  const env = { EGRESS_ADDRESSES: '203.0.113.0/28,2001:db8::/64' };
-  api = await startApi({ env });
-});
-afterAll(() => api.close());
+const env = { EGRESS_ADDRESSES: '203.0.113.0/28,2001:db8::/64' };
+const api = await openApi({ env });
 
 describe('GET /meta', () => {
   it('states the environment, the versions, the ladder and the egress addresses to a caller without a token', async () => {

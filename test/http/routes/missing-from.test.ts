@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { atomically, tryLockInTransaction } from '../../../src/platform/database/database.js';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../../support/events.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 const DAY = 86_400_000;
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await openApi();
 
 const iso = (at: number) => new Date(at).toISOString();
 

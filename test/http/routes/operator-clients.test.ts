@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { hashSecret } from '../../../src/auth/clients.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi } from '../../support/api.js';
 import { endpointRequest } from '../../support/transfers.js';
 
-let api: TestApi;
-let operator: TestClient;
-
-beforeAll(async () => {
-  api = await startApi();
-  operator = await api.client(['operator:clients']);
-});
-afterAll(() => api.close());
+const api = await openApi();
+const operator = await api.client(['operator:clients']);
 
 const PATH = '/operator/clients';
 const make = async (json: object = { name: 'Acme' }) => (await operator.call('POST', PATH, { json })).body;

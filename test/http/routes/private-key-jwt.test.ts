@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { newId } from '../../../src/platform/ids.js';
 import { runCommand } from '../../support/command.js';
 
-import { from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
+import { from, openTokenApi, tokenError } from '../../support/token-api.js';
 import { importTool } from '../../support/tooling.js';
 
 const openid = await importTool('openid-client');
@@ -19,26 +19,21 @@ interface Key {
   privateKey: CryptoKey;
 }
 
-let auth: TokenApi;
-let operator: string;
 const keys = new Map<string, Key>();
 const keyOf = (alg: string) => keys.get(alg)!;
 
-beforeAll(async () => {
-  auth = await startTokenApi();
-  operator = await tokenOf(await auth.client({ scopes: ['operator:clients'] }));
-  for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA']) {
-    const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
-    keys.set(alg, { jwk: await exportJWK(publicKey), privateKey });
-  }
-});
-afterAll(() => auth.close());
+const auth = await openTokenApi();
+for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA']) {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  keys.set(alg, { jwk: await exportJWK(publicKey), privateKey });
+}
 
 const tokenOf = async (credentials: object) => {
   const { status, body } = await auth.token({ ...credentials });
   expect(status).toBe(200);
   return body.access_token as string;
 };
+const operator = await tokenOf(await auth.client({ scopes: ['operator:clients'] }));
 const call = (method: string, path: string, json?: unknown) =>
   auth.api.call(method, path, { json, headers: { ...from(), Authorization: `Bearer ${operator}` } });
 const setKeys = (id: string, ...jwks: object[]) => call('PUT', `/operator/clients/${id}/jwks`, { keys: jwks });

@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, startApi, type TestClient } from '../../support/api.js';
 import { countUses, setUses } from '../../support/limits.js';
 import { transferRequest } from '../../support/transfers.js';
 import { waitFor } from '../../support/wait-for.js';
 
-let api: TestApi;
 let client: TestClient;
-beforeAll(async () => {
-  api = await startApi();
-});
+const api = await openApi();
 beforeEach(async () => {
   client = await api.client();
 });
-afterAll(() => api.close());
 
 const to = (account: string) => transferRequest({ destination: { name: 'Ada', account } });
 const create = (account: string, of = client) => of.call('POST', '/transfers', { json: to(account) });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent } from '../../support/events.js';
 import { OPERATOR } from '../../support/factories.js';
 import { move, moveMany } from '../../support/history.js';
@@ -11,11 +11,7 @@ import { endpointRequest, transferRequest } from '../../support/transfers.js';
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await openApi();
 
 const iso = (at: number) => new Date(at).toISOString();
 

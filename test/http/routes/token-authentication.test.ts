@@ -1,36 +1,28 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { revokeClient, revokeSecret, rotateSecret, showClient } from '../../../src/auth/clients.js';
 import { newId } from '../../../src/platform/ids.js';
 import { createLog } from '../../../src/platform/telemetry/log.js';
-import { basic, type Credentials } from '../../support/auth-api.js';
+import { basic } from '../../support/auth-api.js';
 import { watched } from '../../support/authority.js';
 import type { Reply } from '../../support/documented.js';
 import { OPERATOR } from '../../support/factories.js';
 import { setUses } from '../../support/limits.js';
-import { from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
+import { from, openTokenApi, tokenError } from '../../support/token-api.js';
 
 /** The lines of the access log. */
 const lines: Record<string, unknown>[] = [];
 const log = createLog('silent', 'test');
 log.info = ((fields: Record<string, unknown>) => lines.push(fields)) as typeof log.info;
 
-let auth: TokenApi;
-let client: Credentials;
-let token: TokenApi['token'];
-let form: TokenApi['form'];
-let grant: TokenApi['grant'];
 let store: ReturnType<typeof watched>;
-beforeAll(async () => {
-  auth = await startTokenApi({
-    dependencies: { log },
-    store: (database) => {
-      store = watched(database);
-      return { ...database, ...store.database };
-    },
-  });
-  ({ credentials: client, token, form, grant } = auth);
+const auth = await openTokenApi({
+  dependencies: { log },
+  store: (database) => {
+    store = watched(database);
+    return { ...database, ...store.database };
+  },
 });
-afterAll(() => auth.close());
+const { credentials: client, token, form, grant } = auth;
 
 it('issues a token of one second in the last second of a secret', async () => {
   const credentials = await auth.client();

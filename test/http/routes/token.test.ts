@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { rotateSecret } from '../../../src/auth/clients.js';
 import { newId } from '../../../src/platform/ids.js';
-import { type AuthApi, basic, type Credentials, startAuthApi } from '../../support/auth-api.js';
+import { type AuthApi, basic, startAuthApi } from '../../support/auth-api.js';
 import type { Reply } from '../../support/documented.js';
 import { OPERATOR } from '../../support/factories.js';
-import { FORM, from, startTokenApi, type TokenApi, tokenError } from '../../support/token-api.js';
+import { FORM, from, openTokenApi, tokenError } from '../../support/token-api.js';
 
-let auth: TokenApi;
-let client: Credentials;
-let token: TokenApi['token'];
-let form: TokenApi['form'];
-let raw: TokenApi['raw'];
-let grant: TokenApi['grant'];
-beforeAll(async () => {
-  auth = await startTokenApi();
-  ({ credentials: client, token, form, raw, grant } = auth);
-});
-afterAll(() => auth.close());
+const auth = await openTokenApi();
+const { credentials: client, token, form, raw, grant } = auth;
 
 describe('a token is issued', () => {
   const good = (reply: Reply, scope = 'transfers:read transfers:write webhooks:read webhooks:write') => {

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { newId, timeOf } from '../../../src/platform/ids.js';
 import { REASON_CODES } from '../../../src/transfers/states.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, startApi } from '../../support/api.js';
 import { createTestDatabase, setHostileDefaults } from '../../support/database.js';
 import { transferRequest } from '../../support/transfers.js';
 
-let api: TestApi;
-let client: TestClient;
-let operator: TestClient;
-beforeAll(async () => {
-  api = await startApi();
-  client = await api.client();
-  operator = await api.client(['operator']);
-});
-afterAll(() => api.close());
+const api = await openApi();
+const client = await api.client();
+const operator = await api.client(['operator']);
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -1,28 +1,24 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { ConsoleSession } from '../../../src/auth/console-sessions.js';
 import { operationsOf } from '../../../src/console/operations.js';
 import { apiRoutes } from '../../../src/http/app.js';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import { lease } from '../../support/attempt.js';
 import { makeTransfer } from '../../support/factories.js';
 import { emptyOutbox } from '../../support/outbox.js';
 import { endpointRequest } from '../../support/transfers.js';
 
-let api: TestApi;
 let client: TestClient;
 let reachable = true;
-beforeAll(async () => {
-  const readiness = async () => ({
-    ready: true,
-    checks: { postgres: 'ok', migrations: 'ok', temporal: reachable ? 'ok' : 'unreachable' },
-  });
-  api = await startApi({ dependencies: { readiness } });
+const readiness = async () => ({
+  ready: true,
+  checks: { postgres: 'ok', migrations: 'ok', temporal: reachable ? 'ok' : 'unreachable' },
 });
+const api = await openApi({ dependencies: { readiness } });
 beforeEach(async () => {
   client = await api.client();
 });
-afterAll(() => api.close());
 
 /** The entries of a target, oldest first. */
 async function entriesOf(target: string) {

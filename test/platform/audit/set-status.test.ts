@@ -1,16 +1,10 @@
 import { changeStatus } from '../../../src/transfers/change-status.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi } from '../../support/api.js';
 import { makeTransfer, OPERATOR } from '../../support/factories.js';
 
-let api: TestApi;
-let operator: TestClient;
-let client: TestClient;
-beforeAll(async () => {
-  api = await startApi();
-  operator = await api.client(['operator']);
-  client = await api.client();
-});
-afterAll(() => api.close());
+const api = await openApi();
+const operator = await api.client(['operator']);
+const client = await api.client();
 
 const entriesOf = (target: string) => api.database.prisma.auditEntry.findMany({ where: { target } });
 
