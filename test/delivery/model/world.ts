@@ -303,7 +303,8 @@ export class World {
       model.freeExpired();
       await this.#watch(500);
       await this.#took(token, await this.#scan(token, 100, 200));
-      for (const job of this.#jobs) await this.#post(job, 'success', 0);
+      // Failures first, so that whatever was pending sleeps and wakes once more.
+      for (const job of this.#jobs) await this.#post(job, round < 2 ? 'failure' : 'success', 0);
       await this.#record(this.#made);
       await this.check();
     }
