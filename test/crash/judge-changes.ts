@@ -1,9 +1,9 @@
-import type { Asked } from './load.js';
+import { type Load, UNANSWERED } from './load.js';
 import type { Record } from './record.js';
 
 /** Checks that the responses to changes agree with the record. judge-record.ts checks that each event arrived. */
 export function judgeChanges(
-  { created, asked }: { created: readonly string[]; asked: readonly Asked[] },
+  { created, asked, simulated = [] }: Pick<Load, 'created' | 'asked'> & Partial<Pick<Load, 'simulated'>>,
   record: Record,
 ) {
   const made = new Map<string, number>();
@@ -25,7 +25,13 @@ export function judgeChanges(
     else if (events > 0) madeUnacknowledged++;
     if (answer === 200 && events === 0) faults.push(`an acknowledged change without an event: ${change}`);
     if (events > 1) faults.push(`${events} events for one change: ${change}`);
-    if (answer !== 200 && (keyed || ![0, 503].includes(answer))) faults.push(`answered ${answer}: ${change}`);
+    if (answer !== 200 && (keyed || !UNANSWERED.includes(answer))) faults.push(`answered ${answer}: ${change}`);
+  }
+  for (const id of simulated) {
+    for (const status of ['PROCESSING', 'SENT', 'COMPLETED']) {
+      const events = made.get(`${id} ${status}`) ?? 0;
+      if (events !== 1) faults.push(`${events} events for a step of a simulated transfer: ${id} ${status}`);
+    }
   }
   return { faults, acknowledged, madeUnacknowledged };
 }

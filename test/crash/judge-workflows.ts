@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { Record } from './record.js';
 
-/** The workflows of the service that carry events and attempts. */
-const OURS = new Set(['deliverEvent', 'recoverEndpoint']);
+/** The workflows that must end. Those of notifications fail if nobody receives them. */
+const OURS = new Set(['deliverEvent', 'recoverEndpoint', 'sandboxTransfer', 'removeExpired', 'notify']);
 
 export function runningWorkflows(temporal: Client): Promise<number> {
   const types = [...OURS].map((type) => `'${type}'`).join();
@@ -12,14 +12,17 @@ export function runningWorkflows(temporal: Client): Promise<number> {
 
 /**
  * Checks, once the service is quiet, that no workflow runs, that each event has its workflow, and that a workflow
- * failed only for an exhausted ladder. After a manual retry or a recovery the workflow has several runs.
+ * failed only for an exhausted ladder or a 410. After a manual retry or a recovery the workflow has several runs.
  * @param rungs number of attempts on a ladder
  */
 export async function judgeWorkflows(temporal: Client, record: Record, rungs: number): Promise<string[]> {
   const faults: string[] = [];
+  const gone = new Set(
+    record.attempts.filter(({ responseStatus }) => responseStatus === 410).map(({ delivery }) => delivery),
+  );
   const exhausted = new Set(
     record.deliveries
-      .filter(({ status, attemptCount }) => status === 'failed' || attemptCount >= rungs)
+      .filter(({ id, status, attemptCount }) => status === 'failed' || attemptCount >= rungs || gone.has(id))
       .map(({ event }) => event),
   );
   const known = new Set<string>();

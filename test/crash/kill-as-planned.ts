@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitFor } from '../support/wait-for.js';
 import { FAILPOINTS, type Failpoint } from './failpoints.js';
 import { partsOf, type SupervisedRole } from './parts.js';
 import type { Progress } from './progress.js';
@@ -95,7 +96,7 @@ async function killAtFailpoint(
   const dead = () => armed.find(({ said }) => said.includes(`died at failpoint ${failpoint}`));
   while (!dead() && Date.now() < until) {
     if (toggled) await CAUSES[failpoint]?.(service, toggled, since).catch(() => undefined);
-    await Promise.race([sleep(1_000), ...armed.map(({ ended }) => ended)]);
+    await waitFor('a process to pass the failpoint', dead, 1_000).catch(() => undefined);
   }
   await Promise.all(roles.map((role) => role.disarm()));
   const died = dead();

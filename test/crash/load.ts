@@ -15,17 +15,25 @@ export interface Asked {
 export interface Load {
   /** The created transfers. Each request has its own key and is repeated until it gets a response. */
   created: string[];
+  /** Those of them that must end as COMPLETED without a request. */
+  simulated: string[];
   asked: Asked[];
   /** A line for each request that was repeated without success. */
   faults: string[];
   /** Number of responses by status, over all requests. */
   answers: Record<number, number>;
+  /** Number of transfers in progress. */
+  readonly running: number;
   /** Starts no further request, and waits for the requests in flight. */
   stop(): Promise<void>;
 }
 
 const PATH_OF_A_TRANSFER = ['PROCESSING', 'SENT', 'COMPLETED'];
+/** No response, or one that says nothing of earlier tries: 408 follows a freeze of the machine, which cuts the request. */
+export const UNANSWERED: readonly number[] = [0, 408, 503];
 const KEYED = 0.3;
+/** Part of the transfers whose status the service changes itself. */
+const SIMULATED = 0.1;
 const AT_ONCE = 100;
 /** How long a request is repeated, ms. */
 const PATIENCE = 120_000;
@@ -35,6 +43,7 @@ const PATIENCE = 120_000;
  */
 export function startLoad(clients: readonly Caller[], random: () => number, rate: number, patience = PATIENCE): Load {
   const created: string[] = [];
+  const simulated: string[] = [];
   const asked: Asked[] = [];
   const faults: string[] = [];
   const answers: Record<number, number> = {};
@@ -54,7 +63,7 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
     const begun = performance.now();
     while (performance.now() - begun < patience) {
       const answer = await ask(call, path, body, key);
-      if (![0, 503].includes(answer.status) && answer.code !== 'idempotency_key_in_use') return answer;
+      if (!UNANSWERED.includes(answer.status) && answer.code !== 'idempotency_key_in_use') return answer;
       const kind = `${answer.status} ${answer.code ?? ''}`.trim();
       got[kind] = (got[kind] ?? 0) + 1;
       await sleep(200);
@@ -65,8 +74,12 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
     );
   };
   const lifecycle = async (call: Caller) => {
-    const { id } = await askUntilAnswered(call, '/transfers', transferRequest());
+    const isSimulated = random() < SIMULATED;
+    const destination = { name: 'Ada Lovelace', account: 'SANDBOX-COMPLETE' };
+    const request = transferRequest(isSimulated ? { destination } : {});
+    const { id } = await askUntilAnswered(call, '/transfers', request);
     created.push(id);
+    if (isSimulated) return void simulated.push(id);
     const steps = 1 + Math.floor(random() * PATH_OF_A_TRANSFER.length);
     for (const to of PATH_OF_A_TRANSFER.slice(0, steps)) {
       const keyed = random() < KEYED;
@@ -95,9 +108,13 @@ export function startLoad(clients: readonly Caller[], random: () => number, rate
   const looping = loop();
   return {
     created,
+    simulated,
     asked,
     faults,
     answers,
+    get running() {
+      return running.size;
+    },
     async stop() {
       stopped.abort();
       await looping;

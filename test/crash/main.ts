@@ -11,7 +11,7 @@ const USAGE = `npm run test:crash -- [--minutes M] [--seed S] [--gap SECONDS] [-
 
 Kills API, workers, Temporal and Postgres by a schedule that the seed repeats (default: 3 minutes, a kill every 8 s on
 average, 15 changes per second); \`npm run test:crash:production\` runs on production's Temporal, and kills its Postgres too.
-The exit code is 1 if anything is lost; each loss is listed.`;
+The exit code is 1 if anything is lost, or if the run does not end; each loss is listed.`;
 
 const { values } = parseArgs({
   options: {
@@ -41,13 +41,14 @@ async function main(): Promise<void> {
     patient: true,
     say,
   });
-  const { faults, kills, numbers, answers, deliveryActions } = result;
+  const { faults, kills, failpoints, numbers, answers, deliveryActions } = result;
   const table = (title: string, rows: Record<string, number>) => {
     console.log(`\n${title}`);
     for (const [name, count] of Object.entries(rows)) console.log(`  ${name.padEnd(32)} ${String(count).padStart(7)}`);
   };
-  const total = Object.values(kills).reduce((sum, count) => sum + count, 0);
+  const total = [...Object.values(kills), ...Object.values(failpoints)].reduce((sum, count) => sum + count, 0);
   table(`${total} kills`, kills);
+  table('deaths at failpoints (0: no process has passed it)', failpoints);
   table('result', numbers);
   table('responses to changes (0: none)', answers);
   table('responses to retries, disables, enables and recoveries', deliveryActions);
@@ -58,4 +59,10 @@ async function main(): Promise<void> {
 }
 
 if (values.help) console.log(USAGE);
-else await main();
+else {
+  // Its processes end with this one.
+  await main().catch((error: Error) => {
+    console.error(error.message);
+    process.exit(1);
+  });
+}

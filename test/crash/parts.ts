@@ -17,9 +17,6 @@ export interface Part {
   kill(how: Kill['how'], pause: number): Promise<number>;
 }
 
-/** A role that has not passed its failpoint after this time dies where it is, ms. */
-const FAILPOINT_TIME = 2_000;
-
 const signalOf = (how: Kill['how']): NodeJS.Signals => (how === 'immediate stop' ? 'SIGQUIT' : 'SIGKILL');
 
 /** A role of the service under a small supervisor. */
@@ -32,7 +29,6 @@ export class SupervisedRole implements Part {
   readonly failures: string[] = [];
   /** Log lines of level `error` of processes that have ended. */
   readonly #errors: string[] = [];
-  killed = 0;
 
   constructor(
     readonly name: string,
@@ -43,22 +39,38 @@ export class SupervisedRole implements Part {
     this.#loop = this.#keepRunning();
   }
 
-  /** Resolves when the role serves, after any number of restarts. */
-  untilReady(): Promise<void> {
-    return this.#current.ready.catch(() => sleep(100).then(() => this.untilReady()));
+  /** Resolves when the role serves, after any number of kills. @throws if it has ended by itself */
+  async untilReady(): Promise<void> {
+    for (;;) {
+      const failure = this.failures.at(-1);
+      if (failure) throw new Error(failure);
+      if (await this.#current.ready.then(() => true).catch(() => false)) return;
+      await sleep(100);
+    }
   }
 
   async kill(how: Kill['how'], pause: number): Promise<number> {
+    const { process } = await this.#running(pause);
+    process.kill(signalOf(how));
+    return process.pid ?? 0;
+  }
+
+  /** Makes the current process die when it passes the failpoint. @returns the process */
+  async arm(failpoint: string, pause: number): Promise<MortalRole> {
+    const role = await this.#running(pause);
+    await Promise.race([role.dieAt(failpoint), role.ended]);
+    return role;
+  }
+
+  /** Lets the current process pass all failpoints. */
+  async disarm(): Promise<void> {
+    if (isAlive(this.#current)) await Promise.race([this.#current.dieAt(''), this.#current.ended]);
+  }
+
+  async #running(pause: number): Promise<MortalRole> {
     const role = await waitFor(`${this.name} to run`, () => isAlive(this.#current) && this.#current);
     this.#pause = pause;
-    this.killed++;
-    const [, failpoint] = how.split('failpoint ');
-    if (failpoint) {
-      await Promise.race([role.dieAt(failpoint), role.ended]);
-      await Promise.race([role.ended, sleep(FAILPOINT_TIME)]);
-    }
-    role.process.kill(signalOf(how));
-    return role.process.pid ?? 0;
+    return role;
   }
 
   async stop(): Promise<void> {
@@ -137,8 +149,8 @@ async function backendOf(url: string): Promise<number | undefined> {
 }
 
 export interface Parts {
-  apis: readonly Part[];
-  workers: readonly Part[];
+  apis: readonly SupervisedRole[];
+  workers: readonly SupervisedRole[];
   temporal: Part;
   postgres: Part;
   /** Only on production's Temporal. */
@@ -146,7 +158,7 @@ export interface Parts {
 }
 
 /** The processes that a kill hits. */
-export function partsOf(parts: Parts, { target, which }: Pick<Kill, 'target' | 'which'>): Part[] {
+export function partsOf(parts: Parts, { target, which }: { target: Target; which: number }): Part[] {
   const { apis, workers, temporal, postgres } = parts;
   const temporals = parts.temporalsPostgres ? [parts.temporalsPostgres] : [];
   const api = apis.slice(which % apis.length).slice(0, 1);

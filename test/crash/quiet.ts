@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeItLongAgo } from '../support/long-ago.js';
 import { runningWorkflows } from './judge-workflows.js';
+import type { Progress } from './progress.js';
 import { inProgress, withDatabase } from './record.js';
 import type { Service } from './service.js';
 
@@ -23,10 +24,11 @@ export async function hurry(service: Service): Promise<void> {
 }
 
 /** @returns the seconds until the service was quiet */
-export async function untilQuiet(service: Service, faults: string[]): Promise<number> {
+export async function untilQuiet(service: Service, faults: string[], progress: Progress): Promise<number> {
   const began = Date.now();
   let changedAt = began;
   let last = '';
+  progress.phase('waiting for quiet', () => last);
   let quietSince: number | undefined;
   for (;;) {
     const left = await countLeft(service).catch(() => undefined);

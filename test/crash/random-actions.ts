@@ -78,5 +78,5 @@ export function startRandomActions(
 export const setEnabled = ({ call, webhookId, url }: ActionEndpoint, enabled: boolean) =>
   call('PUT', `/webhook-endpoints/${webhookId}`, { url, enabled });
 
-export const recover = ({ call, webhookId }: ActionEndpoint, since: string) =>
-  call('POST', `/webhook-endpoints/${webhookId}/recover`, { since });
+export const recover = ({ call, webhookId }: ActionEndpoint, since: string, include_missing = false) =>
+  call('POST', `/webhook-endpoints/${webhookId}/recover`, { since, include_missing });

@@ -22,6 +22,9 @@ export interface Arrival {
   answered: number | null;
 }
 
+/** The path to which the service sends notifications. They are no arrivals. */
+export const NOTIFICATIONS = '/notifications';
+
 export interface Receiver {
   url: string;
   arrivals: Arrival[];
@@ -39,6 +42,7 @@ export async function startReceiver(
     const body = await read(request).catch(() => undefined);
     // The sender died during the request, so the request did not arrive.
     if (body === undefined) return;
+    if (request.url === NOTIFICATIONS) return void response.writeHead(204).end();
     const arrival = judge(request, body, secret);
     arrivals.push(arrival);
     const delivery = `${arrival.path} ${arrival.event}`;

@@ -73,14 +73,15 @@ select distinct e.id from events e
   join webhook_endpoints w on w.client_id = e.client_id and w.enabled and w.enabled_at < e.created_at - interval '20 seconds'
  where not exists (select from deliveries d where d.event_id = e.id and d.endpoint_id = w.id)`;
 
-/** Counts the work in progress. All three counts are 0 when the service is quiet. */
+/** Counts the work in progress. All counts are 0 when the service is quiet. */
 export async function inProgress(database: pg.Client) {
   const { rows } = await database.query(
     `select (select count(*)::int from outbox) as outbox,
             (select count(*)::int from deliveries where status = 'pending') as pending,
-            (select count(*)::int from queue) as queued`,
+            (select count(*)::int from queue) as queued,
+            (select count(*)::int from workflow_starts) as "workflowStarts"`,
   );
-  return rows[0] as { outbox: number; pending: number; queued: number };
+  return rows[0] as { outbox: number; pending: number; queued: number; workflowStarts: number };
 }
 
 /** Runs on a new connection, since Postgres is killed during a run. Waits until Postgres accepts one. */

@@ -1,6 +1,7 @@
 import { pick } from '../support/random.js';
+import { FAILPOINTS, type Failpoint } from './failpoints.js';
 
-/** The target of a kill. Only production's Temporal has its own Postgres. */
+/** The processes that a kill hits. Only production's Temporal has its own Postgres. */
 export type Target =
   | 'api'
   | 'worker'
@@ -11,45 +12,34 @@ export type Target =
   | "Temporal's Postgres"
   | 'everything';
 
-export interface Kill {
+interface Planned {
   /** ms after the start of the load */
   at: number;
-  target: Target;
-  /**
-   * Only Postgres has further kinds of sudden end: its `immediate` stop, and the death of one of its backends, after
-   * which it ends all others and recovers. A role of the service may also die between two steps: at a failpoint.
-   */
-  how: 'kill -9' | 'immediate stop' | 'kill -9 of a backend' | Failpoint;
-  /** Index of the process among the processes of a role. */
-  which: number;
   /** ms until the killed process is started again */
   pause: number;
 }
 
-/** Those that the load makes the roles pass (src/platform/failpoints.ts). */
-const FAILPOINTS = {
-  api: ['before-commit', 'after-commit', 'after-retry-queued'],
-  worker: [
-    ...[
-      'after-lease',
-      'before-post',
-      'after-post',
-      'before-record',
-      'after-record',
-      'before-disable',
-      'after-cancelled',
-    ],
-    ...['before-start', 'after-start', 'before-mark', 'after-mark', 'after-workflow-start', 'after-requeued'],
-    ...['before-notified', 'after-notified', 'after-notification-sent'],
-  ],
-} as const;
-type Failpoint = `failpoint ${(typeof FAILPOINTS)[keyof typeof FAILPOINTS][number]}`;
-const atFailpoints = (role: keyof typeof FAILPOINTS) =>
-  FAILPOINTS[role].map((name) => [`failpoint ${name}`, 1] as const);
+/** A kill at any moment. */
+export interface Kill extends Planned {
+  target: Target;
+  /**
+   * Only Postgres has further kinds of sudden end: its `immediate` stop, and the death of one of its backends, after
+   * which it ends all others and recovers.
+   */
+  how: 'kill -9' | 'immediate stop' | 'kill -9 of a backend';
+  /** Index of the process among the processes of a role. */
+  which: number;
+}
+
+/** A kill between two steps: of the process of a role that passes the failpoint first. */
+export interface FailpointKill extends Planned {
+  failpoint: Failpoint;
+}
 
 const TARGETS = [
-  ['api', 3],
-  ['worker', 4],
+  ['failpoint', 19],
+  ['api', 2],
+  ['worker', 3],
   ['api and worker', 2],
   ['all workers', 2],
   ['temporal', 3],
@@ -62,22 +52,38 @@ const TEMPORALS_POSTGRES = ["Temporal's Postgres", 4] as const;
 const targets = (hasTemporalsPostgres: boolean) => [...TARGETS, ...(hasTemporalsPostgres ? [TEMPORALS_POSTGRES] : [])];
 
 /**
- * A schedule of `length` ms with a kill every `gap` ms on average. The same random numbers give the same schedule.
+ * A schedule of `length` ms with a kill every `gap` ms on average, half of them at failpoints. Each failpoint comes once
+ * before any comes again. The same random numbers give the same schedule.
  * @param hasTemporalsPostgres whether Temporal's Postgres is killed too
  */
-export function planKills(random: () => number, length: number, gap: number, hasTemporalsPostgres: boolean): Kill[] {
-  const kills: Kill[] = [];
+export function planKills(
+  random: () => number,
+  length: number,
+  gap: number,
+  hasTemporalsPostgres: boolean,
+): (Kill | FailpointKill)[] {
+  const kills: (Kill | FailpointKill)[] = [];
+  const next = failpointsInTurn(random);
   for (let at = gap * (0.25 + random() / 2); at < length; at += gap * (0.5 + random())) {
-    kills.push(planKill(random, at, pick(random, targets(hasTemporalsPostgres))));
+    kills.push(planKill(random, at, pick(random, targets(hasTemporalsPostgres)), next));
   }
   return kills;
 }
 
 /** A schedule of `everything` and two other targets, once each, in random order, with a kill every `gap` ms. */
-export function planRound(random: () => number, gap: number, hasTemporalsPostgres: boolean): Kill[] {
+export function planRound(random: () => number, gap: number, hasTemporalsPostgres: boolean): (Kill | FailpointKill)[] {
   const others = targets(hasTemporalsPostgres).flatMap(([target]) => (target === 'everything' ? [] : [target]));
   const order = [...shuffled(random, others).slice(0, 2), 'everything' as const];
-  return shuffled(random, order).map((target, i) => planKill(random, (i + random()) * gap, target));
+  const next = failpointsInTurn(random);
+  return shuffled(random, order).map((target, i) => planKill(random, (i + random()) * gap, target, next));
+}
+
+function failpointsInTurn(random: () => number): () => Failpoint {
+  let left: Failpoint[] = [];
+  return () => {
+    if (left.length === 0) left = shuffled(random, Object.keys(FAILPOINTS) as Failpoint[]);
+    return left.pop() as Failpoint;
+  };
 }
 
 const shuffled = <T>(random: () => number, items: readonly T[]): T[] =>
@@ -87,8 +93,6 @@ const shuffled = <T>(random: () => number, items: readonly T[]): T[] =>
     .map(({ item }) => item);
 
 const HOW: { [T in Target]?: readonly (readonly [Kill['how'], number])[] } = {
-  api: [['kill -9', 2], ...atFailpoints('api')],
-  worker: [['kill -9', 8], ...atFailpoints('worker')],
   postgres: [
     ['immediate stop', 1],
     ['kill -9', 1],
@@ -99,9 +103,16 @@ const HOW: { [T in Target]?: readonly (readonly [Kill['how'], number])[] } = {
   ],
 };
 
-function planKill(random: () => number, at: number, target: Target): Kill {
+function planKill(
+  random: () => number,
+  time: number,
+  target: Target | 'failpoint',
+  nextFailpoint: () => Failpoint,
+): Kill | FailpointKill {
+  const planned = { at: Math.round(time), pause: pauseOf(random) };
+  if (target === 'failpoint') return { ...planned, failpoint: nextFailpoint() };
   const how = pick<Kill['how']>(random, HOW[target] ?? [['kill -9', 1]]);
-  return { at: Math.round(at), target, how, which: Math.floor(random() * 1_000), pause: pauseOf(random) };
+  return { ...planned, target, how, which: Math.floor(random() * 1_000) };
 }
 
 /** The pause is mostly short, and sometimes long enough for retries of retries. */

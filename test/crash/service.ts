@@ -11,7 +11,7 @@ import { startStackProcess } from '../support/stack-process.js';
 import { SECRET } from '../support/transfers.js';
 import { embeddedPart, type Parts, SupervisedRole, temporalsPostgres } from './parts.js';
 import type { ActionEndpoint } from './random-actions.js';
-import type { Arrival } from './receiver.js';
+import { type Arrival, NOTIFICATIONS } from './receiver.js';
 
 /** The service as in production: two processes of each role, and a receiver. Each process can be killed alone. */
 export interface Service {
@@ -24,6 +24,8 @@ export interface Service {
   temporal: Client;
   /** Makes every endpoint return 204 from now on. */
   heal(): Promise<void>;
+  /** Makes a toggled endpoint return 410 to its next request. */
+  gone(): Promise<void>;
   arrivals(): Promise<Arrival[]>;
   stop(): Promise<void>;
 }
@@ -53,7 +55,8 @@ export async function startService({ ladder, seed, random, hangs }: ServiceOptio
   const env: Record<string, string> = {
     ...stack.env,
     ...{ BASE_URL: baseUrl, AUTH_URL: baseUrl, LOG_LEVEL: 'warn', RATE_LIMIT: '1000000' },
-    ...{ DELIVERY_RETRY_DELAYS: ladder, DISABLE_AFTER: '0s' },
+    ...{ DELIVERY_RETRY_DELAYS: ladder, DISABLE_AFTER: '0s', SANDBOX_STEP: '500ms' },
+    ...{ NOTIFY_URL: `${receiver.url}${NOTIFICATIONS}`, NOTIFY_SECRET: SECRET, NOTIFY_ALLOW_PRIVATE: 'true' },
   };
   const migrated = await runCommand(['migrate'], env);
   if (migrated.code !== 0) throw new Error(migrated.stderr);
@@ -87,6 +90,7 @@ export async function startService({ ladder, seed, random, hangs }: ServiceOptio
     ...{ roles, clients, endpoints, databaseUrl },
     temporal: new Client({ connection, namespace }),
     heal: async () => void (await receiver.ask('heal')),
+    gone: async () => void (await receiver.ask('gone')),
     arrivals: () => receiver.ask('arrivals'),
     async stop() {
       await Promise.all(roles.map((role) => role.stop()));
@@ -128,7 +132,7 @@ export async function startReceiverProcess(seed: number, hangs: boolean) {
   return {
     process: child,
     url,
-    async ask(question: 'heal' | 'arrivals'): Promise<Arrival[]> {
+    async ask(question: 'heal' | 'gone' | 'arrivals'): Promise<Arrival[]> {
       const answer = once(child, 'message');
       child.send(question);
       return (await answer)[0] as Arrival[];

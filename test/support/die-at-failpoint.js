@@ -13,6 +13,8 @@ if (isMainThread) {
     armed = message;
     process.send('armed');
   });
+  // A service ends with its test.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   // The channel must not keep the service alive at a regular end.
   process.channel.unref();
 

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 
-const DIE_AT_FAILPOINT = fileURLToPath(new URL('./die-at-failpoint.js', import.meta.url));
+/** As the entry file: of the working directory, since the built crash run has no copy of it. */
+const DIE_AT_FAILPOINT = './test/support/die-at-failpoint.js';
 
 /** A process of the role `start`, `api` or `worker`, which a test may kill. */
 export interface RoleProcess {

@@ -17,7 +17,7 @@ export interface StackProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the process. Rejects with its lines on standard error if the stack does not start. */
+/** Starts the process, which ends with this one. Rejects with its lines on standard error if the stack does not start. */
 export async function startStackProcess(localDir: string, env: Record<string, string> = {}): Promise<StackProcess> {
   const script = `
     const { startStack } = await import(${JSON.stringify(pathToFileURL('dist/src/local/stack.js').href)});
@@ -27,6 +27,7 @@ export async function startStackProcess(localDir: string, env: Record<string, st
       process.exit(1);
     });
     process.once('SIGTERM', () => stack.stop());
+    process.stdin.once('end', () => process.kill(process.pid, 'SIGTERM')).resume().unref();
     await stack.temporal.ready;
     const keepAlive = setInterval(() => {}, 1000);
     process.once('SIGTERM', () => clearInterval(keepAlive));
@@ -34,7 +35,7 @@ export async function startStackProcess(localDir: string, env: Record<string, st
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...FREE_PORTS, LOCAL_DIR: localDir, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   const progress: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => progress.push(line));
