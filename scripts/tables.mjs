@@ -57,22 +57,20 @@ const tables = {
   },
   'docs/errors.md': {
     problems: table(
-      ['status', 'code', 'title', 'what it means'],
-      Object.entries(PROBLEMS).map(([name, { status, otherStatuses, title, meaning }]) => [
+      ['status', 'code', 'what it means'],
+      Object.entries(PROBLEMS).map(([name, { status, otherStatuses, meaning }]) => [
         [status, ...otherStatuses].join(', '),
         code(name),
-        title,
         meaning,
       ]),
     ),
     limits: table(
-      ['what', 'of', 'at most', 'code', 'counted in'],
+      ['what', 'of', 'at most', 'code'],
       Object.values(LIMITS).map(({ what, of, amount, seconds, code: name, in: where }) => [
         what,
         of,
-        `${amount.toLocaleString('en')} ${periodOf(seconds)}`,
+        `${amount.toLocaleString('en')} ${periodOf(seconds)}${where === 'process' ? ' in each process' : ''}`,
         code(name),
-        where === 'process' ? 'each process' : 'Postgres, for all processes',
       ]),
     ),
   },

@@ -1,5 +1,3 @@
-import { describeLimit, LIMITS, type Limit } from './limits.js';
-
 /** One error in a request, at a `pointer` (RFC 6901) into the body or a `parameter` of the query. */
 export interface ValidationError {
   pointer?: string;
@@ -8,15 +6,13 @@ export interface ValidationError {
   detail: string;
 }
 
-/** The remedy for a client that has reached one of these limits. */
-const wait = (...limits: readonly Limit[]) =>
-  `Limit: ${limits.map(describeLimit).join('; ')}. Wait for \`Retry-After\`.`;
+/** The remedy for a client that has reached a limit. */
+const WAIT = 'Wait for `Retry-After` ([limits](#limits)).';
 
 /** The meaning and the remedy of each problem code, by status. */
 const MEANINGS = {
   400: {
-    malformed_request:
-      'The request is not valid HTTP, its body is empty or not valid JSON, or its path cannot be decoded.',
+    malformed_request: 'The request is not valid HTTP, its body is not valid JSON, or its path cannot be decoded.',
   },
   401: {
     unauthorized: 'No access token was given; send `Authorization: Bearer …`.',
@@ -30,32 +26,31 @@ const MEANINGS = {
   405: { method_not_allowed: '`Allow` lists the methods of this path.' },
   409: {
     invalid_transition: 'The transfer cannot change from its current status to the requested one.',
-    endpoint_not_active: 'The webhook endpoint is deleted, or is disabled and must be enabled first.',
-    disabled_by_operator: 'Only the operator can enable this webhook endpoint.',
+    endpoint_not_active: 'The endpoint is deleted, or is disabled and must be enabled first.',
+    disabled_by_operator: 'Only the operator can enable this endpoint.',
     cancellation_in_progress:
-      'The pending deliveries of the disabled webhook endpoint are still being cancelled; try again in a few seconds.',
-    recover_in_progress: `A recovery of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.recoveriesAtOnce)}. Wait until one ends.`,
+      'Pending deliveries of the disabled endpoint are still being cancelled; try again in a few seconds.',
+    recover_in_progress: 'A recovery of this endpoint is running, or two of the client. Wait until one ends.',
     recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
-    check_in_progress: `A check of this endpoint is running, or as many of the client as may. Limit: ${describeLimit(LIMITS.checksAtOnce)}. Wait until one ends.`,
-    two_secrets: 'The client already has two active secrets, which `detail` names; revoke one first.',
-    no_keys: 'The client has no public key, so that its secrets cannot be refused; set its keys first.',
-    secret_erased: 'The webhook endpoint was deleted, and its secret erased.',
-    idempotency_key_in_use: 'The first request with this key is still running; repeat the request after `Retry-After`.',
+    check_in_progress: 'A check of this endpoint is running, or two of the client. Wait until one ends.',
+    two_secrets: 'The client already has two active secrets; revoke one first.',
+    no_keys: 'The client has no public key; set its keys first.',
+    secret_erased: 'The endpoint was deleted, and its secret erased.',
+    idempotency_key_in_use: 'The first request with this key is still running; repeat it after `Retry-After`.',
   },
   412: {
     changed_meanwhile:
-      'The resource was changed after you read it: `If-Match` is not its current `ETag`, or not a strong one. Read it again, then repeat your change.',
+      '`If-Match` is not the current `ETag`, or not a strong one. Read the resource again, then repeat your change.',
   },
   413: { payload_too_large: 'A body may have at most 64 KiB.' },
   415: { unsupported_media_type: 'Send the body as `Content-Type: application/json` in UTF-8, uncompressed.' },
   422: {
     invalid_request:
       '`errors` lists what is invalid: `pointer` names a field of the body, `parameter` a parameter of the query.',
-    too_many_parameters: 'A query may have at most 20 parameters, a console form too; each repetition counts.',
+    too_many_parameters: 'A query may have at most 20 parameters; each repetition counts.',
     outside_retention:
-      'The window or cursor is from before the oldest retained event; choose a later `since`, or read the feed anew.',
-    secret_immutable:
-      'The secret of an endpoint cannot be changed; switch to a new endpoint as the guide says under "Change the secret".',
+      'The window or cursor is older than the oldest retained event; choose a later `since`, or read the feed anew.',
+    secret_immutable: 'A secret cannot be changed: [switch to a new endpoint](guide.md#change-the-secret).',
     url_not_canonical:
       'A client would rewrite this URL. `detail` ends with the form to register, which is sent unchanged.',
     blocked_address: 'The service does not deliver to this address; use a public one.',
@@ -64,26 +59,22 @@ const MEANINGS = {
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
     endpoint_limit_reached:
-      'The client has the maximum number of webhook endpoints; delete one first. One more is accepted at the URL of an enabled one, to switch its secret.',
-    idempotency_key_not_supported:
-      'The response holds a secret or a link, which is never stored; send the request without `Idempotency-Key`.',
-    idempotency_key_reused:
-      'This key was used for another request: in the last 24 hours, or for a transfer, which keeps its key.',
+      'The client has as many endpoints as it may; delete one first. One more is accepted at the URL of an enabled one, to switch its secret.',
+    idempotency_key_not_supported: 'The response holds a secret or a link; send the request without `Idempotency-Key`.',
+    idempotency_key_reused: 'This key belongs to another request of the last 24 hours, or to a transfer.',
   },
   429: {
-    rate_limited:
-      'Wait for `Retry-After`. A request rejected for its size counts as five requests, a console page as 2 to 11, and a form of it that retries several deliveries as 20.',
-    retry_limit_reached: wait(LIMITS.retries),
-    recover_limit_reached: wait(LIMITS.recoveries),
-    console_link_limit_reached: wait(LIMITS.signInLinks),
-    statement_limit_reached: wait(LIMITS.statementsAtOnce, LIMITS.statements),
-    sandbox_limit_reached: wait(LIMITS.sandboxTransfers, LIMITS.unfinishedSandboxTransfers),
-    check_limit_reached: wait(LIMITS.checksOfEndpoint, LIMITS.checks),
+    rate_limited: WAIT,
+    retry_limit_reached: WAIT,
+    recover_limit_reached: WAIT,
+    console_link_limit_reached: WAIT,
+    statement_limit_reached: WAIT,
+    sandbox_limit_reached: WAIT,
+    check_limit_reached: WAIT,
   },
   500: { internal_error: 'The service failed; report the `request_id` to the operator.' },
   503: {
-    unavailable:
-      'A dependency is down, or the request took too long. Try again after `Retry-After`, with a shorter window if `detail` asks for one; repeat a change with the same `Idempotency-Key`.',
+    unavailable: 'A dependency is down, or the request took too long. Try again after `Retry-After`.',
   },
 } as const;
 
