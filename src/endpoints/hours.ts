@@ -56,7 +56,7 @@ export const HOUR = 3_600_000;
 const INTERVAL = 2_000;
 /** Rows of one statement. */
 const BATCH = 500;
-/** Rows that wait while Postgres is unavailable. Attempts of further endpoints are not counted. */
+/** Rows that wait while Postgres is unavailable. Attempts of further endpoints or hours are not counted. */
 const MOST_WAITING = 20_000;
 
 /** What is counted of an attempt. */
@@ -90,7 +90,10 @@ export interface HourCount<Time = number> {
  * the counts of its last 2 s; deliveries and attempts themselves are never lost.
  */
 export class EndpointHours {
-  #waiting = new Map<string, HourCount>();
+  /** The counts of endpoints since the last write, and their clients. */
+  readonly #counted = new Map<string, HourCount & { clientId: string | undefined }>();
+  /** What is to be written: the counts of endpoints, and the totals of their clients and of all. */
+  readonly #rows = new Map<string, HourCount>();
   readonly #writes: Periodic;
 
   constructor(
@@ -114,15 +117,13 @@ export class EndpointHours {
 
   /** Counts a recorded attempt at its endpoint, for its client and for all. */
   count(endpointId: string, attempt: CountedAttempt, clientId?: string): void {
-    for (const id of [endpointId, clientId, ALL_CLIENTS]) if (id !== undefined) this.#countAt(id, attempt);
-  }
-
-  #countAt(id: string, { startedAt, durationMs, responseStatus, error }: CountedAttempt): void {
+    const { startedAt, durationMs, responseStatus, error } = attempt;
     const ahead = this.clock ? this.clock.now - Date.now() : 0;
     const started = startedAt.getTime() + Math.round(ahead);
     const ended = started + Math.round(durationMs);
-    this.#add({
-      endpoint_id: id,
+    add(this.#counted, {
+      clientId,
+      endpoint_id: endpointId,
       hour: started - (started % HOUR),
       succeeded: error === null ? 1 : 0,
       failed: error === null ? 0 : 1,
@@ -136,17 +137,16 @@ export class EndpointHours {
     });
   }
 
-  /** Writes what was counted. After an error the counts wait for the next write. */
+  /** Writes what was counted. After an error the rows wait for the next write. */
   async write(): Promise<void> {
-    const counts = [...this.#waiting.values()];
-    this.#waiting = new Map();
-    for (let from = 0; from < counts.length; from += BATCH) {
-      try {
-        await this.db.query(ADD, [JSON.stringify(counts.slice(from, from + BATCH))]);
-      } catch (error) {
-        for (const count of counts.slice(from)) this.#add(count);
-        throw error;
-      }
+    for (const { clientId, ...count } of this.#counted.values())
+      for (const id of [count.endpoint_id, clientId, ALL_CLIENTS])
+        if (id !== undefined) add(this.#rows, { ...count, endpoint_id: id });
+    this.#counted.clear();
+    while (this.#rows.size > 0) {
+      const some = [...this.#rows].slice(0, BATCH);
+      await this.db.query(ADD, [JSON.stringify(some.map(([, row]) => row))]);
+      for (const [key] of some) this.#rows.delete(key);
     }
   }
 
@@ -155,16 +155,16 @@ export class EndpointHours {
     await this.#writes.stop();
     await this.write().catch(() => undefined);
   }
-
-  #add(count: HourCount): void {
-    const key = `${count.endpoint_id} ${count.hour}`;
-    const earlier = this.#waiting.get(key);
-    if (earlier) this.#waiting.set(key, sumOfTwo(earlier, count));
-    else if (this.#waiting.size < MOST_WAITING) this.#waiting.set(key, count);
-  }
 }
 
-function sumOfTwo(a: HourCount, b: HourCount): HourCount {
+function add<Count extends HourCount>(counts: Map<string, Count>, count: Count): void {
+  const key = `${count.endpoint_id} ${count.hour}`;
+  const earlier = counts.get(key);
+  if (earlier) counts.set(key, sumOfTwo(earlier, count));
+  else if (counts.size < MOST_WAITING) counts.set(key, count);
+}
+
+function sumOfTwo<Count extends HourCount>(a: Count, b: Count): Count {
   const { last_failure_at, last_error, last_response_status } =
     (b.last_failure_at ?? 0) >= (a.last_failure_at ?? 0) ? b : a;
   const success = Math.max(a.last_success_at ?? 0, b.last_success_at ?? 0);

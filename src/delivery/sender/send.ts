@@ -140,7 +140,7 @@ export function createSender({ guard, resolver: resolverOptions, caCertificates,
         const handler = new Exchange(responseMs, bodyMs, resolve, reject);
         agentOf(clientId).dispatch({ ...request, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, handler);
       });
-      return { t, startedAt, ...(outgoing.headers ? withoutValues(response, outgoing.headers) : response) };
+      return { t, startedAt, ...(outgoing.headers?.length ? withoutValues(response, outgoing.headers) : response) };
     },
     /** Refuses new POSTs (`send` rejects), and resolves when the running ones have ended, at most 16 s later. */
     async close(): Promise<void> {
