@@ -81,19 +81,6 @@ describe('the activity deliver, where an attempt is due', () => {
     await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }));
     expect(sender.sent).toHaveLength(1);
   });
-
-  it('makes an attempt once when eight workers request it at the same moment', async () => {
-    const event = await failedOnce(-1);
-    const sender = fakeSender(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      return outcome();
-    });
-    const workers = Array.from({ length: 8 }, () => activities.open(sender));
-    const request = deliverRequest(event, { attemptCount: 1 });
-    const results = await Promise.all(workers.map(({ deliver }) => deliver(request)));
-    expect(results).toMatchObject(results.map(() => ({ status: 'succeeded', attemptCount: 2 })));
-    expect(sender.sent).toHaveLength(1);
-  });
 });
 
 describe('the activity deliver, where no attempt is due', () => {
@@ -276,15 +263,6 @@ describe('the activity deliver without a free slot', () => {
 });
 
 describe('the activity deliver after Postgres was restored from a backup', () => {
-  it('returns the row that is behind its workflow', async () => {
-    const event = await failedOnce(2 * MINUTE);
-    const sender = fakeSender();
-    const progress = await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 4 }));
-    expect(progress).toMatchObject({ status: 'pending', attemptCount: 1, lastOutcome: '503' });
-    expect(progress.wait).toBeGreaterThan(110_000);
-    expect(sender.sent).toEqual([]);
-  });
-
   it('makes the attempt that is due by the row, and continues from there', async () => {
     const event = await failedOnce(-1);
     const { deliver } = activities.open(fakeSender(down));
@@ -300,14 +278,6 @@ describe('the activity deliver after Postgres was restored from a backup', () =>
       activities.open(fakeSender()).deliver(deliverRequest(event, { attemptCount: 2 })),
     );
     expect(details).toMatchObject([{ status: 'pending', attemptCount: 5, lastOutcome: null }]);
-  });
-
-  it('ignores a lease of a clock that was far ahead', async () => {
-    const event = await commitEvent(db, { token: newId() });
-    await db.query(`update queue set lease_until = now() + interval '1 hour' where delivery_id = $1::uuid`, [
-      idOf(event),
-    ]);
-    expect(await activities.open(fakeSender()).deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
   });
 });
 

@@ -8,18 +8,9 @@ import { updateEndpoint } from '../../src/endpoints/endpoints.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { timeOf } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import { makeOne } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
-import {
-  BY_OPERATOR as by,
-  makeClient,
-  makeEndpoint,
-  makeTransfer,
-  masterKeys,
-  refusedBy,
-} from '../support/factories.js';
-import { outboxOf } from '../support/outbox.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, masterKeys } from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
 const HOUR = 3_600_000;
@@ -95,32 +86,6 @@ describe('the deliveries of missing events', () => {
     await explained.close();
     const indexes = nodes.flatMap((node) => node['Index Name'] ?? []).filter((name) => name.startsWith('deliveries'));
     expect(indexes).toEqual(['deliveries_event_id_idx']);
-  });
-
-  it('are queued as recovered ones in the statement that makes them, and their events wait for their workflows', async () => {
-    const { clientId, endpoint, scope } = await setUp();
-    const eventId = await makeEvent(db, clientId, Date.now() - HOUR);
-    await deliver(scope);
-    const [delivery] = await deliveriesOf(endpoint.id);
-    expect(await db.prisma.queuedAttempt.findMany({ where: { endpointId: endpoint.id } })).toMatchObject([
-      { deliveryId: delivery!.id, clientId, line: 'late', trigger: 'recover', leaseToken: null, leaseUntil: null },
-    ]);
-    expect(await outboxOf(db, eventId)).toBe('again');
-    expect(await makeOne(db, delivery!.id, refusedBy(503))).toMatchObject({ number: 1, isQueued: true });
-  });
-
-  it('are made once if the activity runs again after a crash', async () => {
-    const { clientId, endpoint, scope } = await setUp();
-    await makeEvent(db, clientId, Date.now() - HOUR);
-    expect(await deliver(scope)).toEqual({ recovered: 1, after: null });
-    expect(await deliver(scope)).toEqual({ recovered: 0, after: null });
-    expect(await deliveriesOf(endpoint.id)).toHaveLength(1);
-  });
-
-  it('are not made for a disabled endpoint', async () => {
-    const { clientId, scope } = await setUp(false);
-    await makeEvent(db, clientId, Date.now() - HOUR);
-    expect(await deliver(scope)).toEqual({ recovered: 0, after: null });
   });
 
   it('are one for each event and endpoint, if several recoveries, changes of status and changes of the endpoint race', async () => {

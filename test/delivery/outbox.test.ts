@@ -53,16 +53,6 @@ describe('events that wait in the outbox', () => {
     expect(await lease(100)).toEqual([]);
   });
 
-  it('are leased by urgency within each client: again, start, delivered', async () => {
-    const [one, two] = clientIds as [string, string];
-    await eventOf(one, 'delivered', 3 * MINUTE);
-    const start = await eventOf(one, 'start', 2 * MINUTE);
-    const again = await eventOf(one, 'again', MINUTE);
-    const delivered = await eventOf(two, 'delivered', 0);
-    expect(idsOf(await lease(2))).toEqual([again, delivered]);
-    expect(await lease(1)).toMatchObject([{ eventId: start, state: 'start' }]);
-  });
-
   it('are leased from as many clients as the batch has events, and from the clients after them next', async () => {
     await eventsOfEach('start', 2);
     const [one, two, three] = clientIds as [string, string, string];
@@ -109,13 +99,6 @@ describe('skipWorkflows', () => {
     expect(await statesOf(old)).toEqual([null, null, null]);
     expect(await statesOf(kept)).toEqual(['delivered', 'start']);
     expect(await skipWorkflows(db, MINUTE, 100)).toBe(0);
-  });
-
-  it('deletes no more than `limit`, the oldest first', async () => {
-    const ids = [];
-    for (let minute = 9; minute > 5; minute--) ids.push(await eventOf(clientIds[0]!, 'delivered', minute * MINUTE));
-    expect(await skipWorkflows(db, MINUTE, 2)).toBe(2);
-    expect(await statesOf(ids)).toEqual([null, null, 'delivered', 'delivered']);
   });
 
   it('leaves an event that a starter has leased', async () => {

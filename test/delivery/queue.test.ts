@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
 import { freeExpired, queueOverdue, readTargets } from '../../src/delivery/queue.js';
 import { newId } from '../../src/platform/ids.js';
-import { makeBacklog, queueBacklog } from '../support/backlog.js';
+import { makeBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -109,13 +109,6 @@ describe('a lease of the endpoints that a scan finds', () => {
     expect((await readHeads(db, after)).heads).toMatchObject([{ endpointId, line: 'late' }]);
   });
 
-  it('gives workers that scan at the same moment different attempts, and each attempt to one', async () => {
-    const { ids } = await freeAttempts(40);
-    const scans = await Promise.all(Array.from({ length: 4 }, () => lease({ attempts: 10, token: newId() })));
-    expect(scans.map(({ length }) => length)).toEqual([10, 10, 10, 10]);
-    expect(sorted(scans.flat())).toEqual([...ids].sort());
-  });
-
   it('leases other attempts while another worker leases the oldest ones at the same moment', async () => {
     const { ids } = await freeAttempts(4);
     await other.query('begin');
@@ -216,13 +209,4 @@ describe('queueOverdue', () => {
     expect(queued.flat()).toHaveLength(1_000);
     expect(await db.prisma.queuedAttempt.count()).toBe(1_001);
   });
-});
-
-it('a backlog in the queue keeps the order of its due times', async () => {
-  const { endpointId } = await freeAttempt();
-  await makeBacklog(db, endpointId, 20);
-  await queueBacklog(db, endpointId);
-  const leased = await lease({ attempts: 5 });
-  const late = await db.prisma.queuedAttempt.findMany({ where: { line: 'late' }, orderBy: { dueAt: 'asc' }, take: 5 });
-  expect(idsOf(leased.filter(({ line }) => line === 'late'))).toEqual(idsOf(late));
 });

@@ -74,15 +74,6 @@ describe('the record of an attempt', () => {
     expect(delivery).toMatchObject(expected);
     expect(Math.round((delivery.nextAttemptAt!.getTime() - Date.now()) / 60_000)).toBe(5 - minutes);
   });
-
-  it.each(['500ms', '90s', '36h', '2d'])('reads a rung of %s as the configuration does', async (rung) => {
-    const { parseDuration } = await import('../../src/platform/duration.js');
-    const event = await leased({ retryDelays: [parseDuration(rung)!] });
-    const before = Date.now();
-    await record([made(event, { outcome: down })]);
-    const wait = (await read(event)).nextAttemptAt!.getTime() - before;
-    expect(Math.abs(wait - parseDuration(rung)!)).toBeLessThan(5_000);
-  });
 });
 
 describe('the record of a manual retry', () => {

@@ -68,13 +68,6 @@ describe('Recorder', () => {
     expect(handle.calls()).toBe(2);
   });
 
-  it('returns undefined for an attempt that is already recorded', async () => {
-    const recorder = open();
-    const [attempt] = (await attempts(1)) as [MadeAttempt];
-    await recorder.record(attempt);
-    expect(await recorder.record(attempt)).toBeUndefined();
-  });
-
   it('records the rows one by one when Postgres rejects one of them', async () => {
     const recorder = open();
     const [good, bad, alsoGood] = (await attempts(3)) as [MadeAttempt, MadeAttempt, MadeAttempt];
@@ -177,13 +170,5 @@ describe('Recorder', () => {
     } finally {
       clock.mockRestore();
     }
-  });
-
-  it('writes the waiting records when the process stops and Postgres is reachable', async () => {
-    const recorder = open();
-    const made = await attempts(3);
-    const recorded = made.map((attempt) => recorder.record(attempt));
-    recorder.stop();
-    expect(await Promise.all(recorded)).toMatchObject(made.map(() => ({ status: 'succeeded' })));
   });
 });

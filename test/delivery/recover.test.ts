@@ -1,17 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
-import { leaseOfEndpoints } from '../../src/delivery/lease.js';
 import { LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
-import { retryDelivery } from '../../src/delivery/retry.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import type { RecoveryPosition } from '../../workflows/recover-endpoint.js';
-import { lease, makeOne, record } from '../support/attempt.js';
+import { lease, makeOne } from '../support/attempt.js';
 import { openTestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';
-import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
+import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
 
 const db = await openTestDatabase();
@@ -35,35 +33,12 @@ async function endpointWith(...statuses: Status[]) {
 }
 type Scope = Awaited<ReturnType<typeof endpointWith>>['scope'];
 
-/** Makes an event as a change does. @returns the id of its delivery */
-async function change({ clientId }: Scope): Promise<string> {
-  const handover = recordingHandover({ retryDelays: LADDER });
-  const { id: transferId } = await makeTransfer(db, clientId);
-  await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
-  return handover.events[0]!.deliveries[0]!.deliveryId;
-}
 const reset = async (scope: Scope, after: string | null = null, limit = 10) => {
   const room = await roomInLateLine(db, scope.endpointId, limit);
   return room === 0 ? undefined : resetForRecovery(db, { ...scope, after, limit: room, retryDelays: LADDER });
 };
-const read = (id: string) => db.prisma.delivery.findUniqueOrThrow({ where: { id } });
-const queueOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
 
 describe('recovering deliveries', () => {
-  it.each([
-    ['succeeds', outcome(), { status: 'succeeded', rung: 0, nextAttemptAt: null }],
-    ['fails', refusedBy(503), { status: 'pending', rung: 0, asleep: false }],
-  ] as const)('a manual retry in flight at a failed delivery is recorded when it %s', async (_, made, expected) => {
-    const { scope, ids } = await endpointWith('failed');
-    const id = ids[0]!;
-    await retryDelivery(db, recordingHandover(), { by, clientId: null, deliveryId: id });
-    const inFlight = await lease(db, id);
-    expect(await reset(scope)).toEqual([id]);
-    await record(db, inFlight, made);
-    expect(await read(id)).toMatchObject({ attemptCount: 8, ...expected });
-    expect((await queueOf(id))?.trigger).toBe(expected.status === 'pending' ? 'recover' : undefined);
-  });
-
   it('resets the events of the range: since is inclusive, until is exclusive', async () => {
     const { scope, ids, at } = await endpointWith('failed', 'failed', 'failed');
     expect(await reset({ ...scope, since: at + 1, until: at + 2 })).toEqual([ids[1]]);
@@ -74,18 +49,6 @@ describe('recovering deliveries', () => {
     const other = await endpointWith('failed');
     expect(await reset({ ...scope, clientId: other.scope.clientId })).toEqual([]);
     expect(await reset({ ...scope, endpointId: other.scope.endpointId })).toEqual([]);
-  });
-
-  it('resets each delivery once over several batches', async () => {
-    const { scope, ids } = await endpointWith('failed', 'failed', 'failed', 'cancelled', 'failed');
-    const seen: string[] = [];
-    for (let after: string | null = null; ; ) {
-      const batch: readonly string[] = (await reset(scope, after, 2)) ?? [];
-      seen.push(...batch);
-      after = batch.at(-1) ?? null;
-      if (batch.length < 2) break;
-    }
-    expect(seen).toEqual(ids);
   });
 });
 
@@ -107,21 +70,6 @@ describe('the late line of an endpoint', () => {
     const other = await makeDelivered(db, { ...scope, endpointId, at: Date.now() - HOUR, status: 'failed' });
     expect(await reset({ ...scope, endpointId }, null, COUNT)).toEqual([other.deliveryId]);
   });
-
-  it('gives way to fresh events', async () => {
-    const { scope } = await full();
-    const fresh = [await change(scope), await change(scope)];
-    const request = {
-      token: newId(),
-      attempts: 0,
-      limit: 4,
-      allowances: [{ endpointId: scope.endpointId, attempts: 2 }],
-    };
-    const leased = await leaseOfEndpoints(db, request);
-    const ofLine = (line: string) => leased.filter((row) => row.line === line).map(({ deliveryId }) => deliveryId);
-    expect(ofLine('fresh').sort()).toEqual(fresh.sort());
-    expect(ofLine('late')).toHaveLength(2);
-  });
 });
 
 describe('a batch of a recovery', () => {
@@ -141,16 +89,6 @@ describe('a batch of a recovery', () => {
     const workflowId = `recover-${id}`;
     return { workflowId, clientId, webhookId, since, until, includeMissing: from.phase === 'missing', from };
   };
-
-  it('that runs again after a crash recovers nothing twice, and continues', async () => {
-    const { scope, ids } = await endpointWith('failed', 'cancelled');
-    await reset(scope, null, 1);
-    const { recoverBatch, queued } = activities();
-    expect(await recoverBatch(await requestOf(scope))).toEqual({ recovered: 1, next: ended(ids[1]) });
-    expect(queued()).toBe(1);
-    expect(await recoverBatch(await requestOf(scope, ended(ids[1])))).toEqual({ recovered: 0, next: null });
-    expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(2);
-  });
 
   it('waits until the late line has room, and continues from the same delivery', async () => {
     const { scope, ids } = await endpointWith(...Array<Status>(LATE_WAITING + 2).fill('failed'));

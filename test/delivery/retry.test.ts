@@ -7,7 +7,6 @@ import { newId } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { expireLeases } from '../support/expire-leases.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, outcome, refusedBy } from '../support/factories.js';
 import { countUses } from '../support/limits.js';
 import { outboxOf } from '../support/outbox.js';
@@ -68,23 +67,6 @@ const read = async ({ deliveryId: id, eventId }: Target) => ({
 const free = { line: 'fresh', trigger: 'manual', leaseToken: null, leaseUntil: null };
 
 describe('a manual retry', () => {
-  it.each([
-    ['a leased first attempt', queued, false],
-    ['a manual retry that waits', asleep, true],
-    ['a manual retry in flight', asleep, true],
-    ['a manual retry of an ended delivery that waits', () => ended('failed'), true],
-    ['a manual retry of an ended delivery in flight', () => ended('failed'), true],
-  ] as const)('changes nothing during %s, and does not count', async (what, make, isManual) => {
-    const target = await make();
-    if (isManual) await retry(target);
-    if (!what.endsWith('waits')) await lease(db, target.deliveryId);
-    const before = await read(target);
-    await retry(target);
-    await retry(target);
-    expect(await read(target)).toEqual(before);
-    expect(before.counted).toBe(isManual ? 1 : 0);
-  });
-
   it('regression: is made for a delivery that was cancelled while a process held its attempt', async () => {
     const target = await queued();
     const held = await lease(db, target.deliveryId);
@@ -97,26 +79,6 @@ describe('a manual retry', () => {
     expect(await read(target)).toMatchObject({ delivery: { status: 'cancelled' }, queue: free, counted: 1 });
     await makeOne(db, target.deliveryId, outcome());
     expect((await read(target)).delivery).toMatchObject({ status: 'succeeded', attemptCount: 1 });
-  });
-
-  // The record of an attempt whose lease had ended removed the row of the manual retry from the queue.
-  it.each([
-    ['fails before a later rung', [5 * MINUTE], refusedBy(503), { status: 'pending', rung: 1 }],
-    ['fails before a rung of 0 s', [0, 5 * MINUTE], refusedBy(503), { status: 'pending', rung: 1 }],
-    ['fails at the last rung', [], refusedBy(503), { status: 'failed', reason: 'exhausted' }],
-    ['succeeds', [5 * MINUTE], outcome(), { status: 'succeeded' }],
-  ] as const)('is made although an attempt whose lease has ended %s after it was accepted', async (...given) => {
-    const [, ladder, result, state] = given;
-    const target = await queued(ladder);
-    const slow = await lease(db, target.deliveryId);
-    await expireLeases(db);
-    await retry(target);
-    await record(db, slow, result);
-    expect(await read(target)).toMatchObject({ delivery: { ...state, asleep: false }, queue: free, counted: 1 });
-    await makeOne(db, target.deliveryId, outcome());
-    const { delivery, queue } = await read(target);
-    expect(delivery).toMatchObject({ status: 'succeeded', attemptCount: 2 });
-    expect(queue).toBeNull();
   });
 
   it.each([

@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { skipWorkflowsLoop } from '../../src/delivery/outbox.js';
-import { retryDelivery } from '../../src/delivery/retry.js';
 import { readWorkflowLoad } from '../../src/delivery/workflow-load.js';
 import type { WorkflowMode } from '../../src/platform/config/config.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
-import { makeOne } from '../support/attempt.js';
 import type { CommittedEvent } from '../support/committed-event.js';
-import { BY_OPERATOR as by } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
 import { attemptedEvent, useStarters } from '../support/workflow-starter.js';
@@ -91,17 +88,5 @@ describe('SkipWorkflows', () => {
     expect(await isBehind()).toBe(false);
     await add('delivered', 90_000);
     expect(await isBehind()).toBe(true);
-  });
-
-  it('leaves a delivery that can be retried manually, and the retry gets a workflow', async () => {
-    const { delivered } = await backlog();
-    await skipAll();
-    const [event] = delivered as [CommittedEvent];
-    const { deliveryId } = event.deliveries[0]!;
-    await retryDelivery(its.db, { queued: () => undefined }, { by, clientId: event.clientId, deliveryId });
-    await makeOne(its.db, deliveryId);
-    its.starters.open();
-    await its.starters.done(event);
-    expect(await describeWorkflow(event.eventId)).toMatchObject({ type: 'deliverEvent' });
   });
 });

@@ -133,28 +133,6 @@ describe('Slots', () => {
       expect(slots.allowance('c', 'e')).toBe(5);
     });
 
-    it('as many as it made in the last second, also after a moment without a job', () => {
-      const slots = new Slots<string>(wide, UNSHARED);
-      for (let made = 0; made < 25; made++) {
-        slots.enqueue('c', 'e', 'fresh', `${made}`, 0);
-        slots.next();
-        slots.release('c', 'e');
-      }
-      expect(slots.allowance('c', 'e')).toBe(25);
-      slots.tick();
-      expect(slots.allowance('c', 'e')).toBe(25);
-      slots.tick();
-      expect(slots.allowance('c', 'e')).toBeUndefined();
-    });
-
-    it('as for an endpoint without a job, when its last jobs were few', () => {
-      const slots = new Slots<string>(wide, UNSHARED);
-      slots.enqueue('c', 'e', 'fresh', '0', 0);
-      slots.next();
-      slots.release('c', 'e');
-      expect(slots.allowance('c', 'e')).toBe(10);
-    });
-
     it("none while its client's waiting attempts equal the remaining slots, so that other clients get some", () => {
       const slots = new Slots<string>({ ...wide, perEndpoint: 100 }, UNSHARED);
       for (let i = 0; i < 50; i++) slots.enqueue('loud', 'e', 'fresh', `${i}`, 0);

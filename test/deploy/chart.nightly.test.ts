@@ -144,24 +144,6 @@ withHelm('Helm', () => {
     expect(stderr).toContain("don't meet the specifications of the schema");
   });
 
-  test('every pod gets the pod settings of the values', () => {
-    const given = {
-      serviceAccountName: 'payments',
-      priorityClassName: 'high',
-      nodeSelector: { disk: 'ssd' },
-      tolerations: [{ key: 'payments', operator: 'Exists' }],
-    };
-    const rendered = render(
-      `--set-json=pod=${JSON.stringify({ ...given, annotations: { 'linkerd.io/inject': 'enabled' } })}`,
-      '--set-json=image.pullSecrets=["registry"]',
-    );
-    for (const name of PODS) {
-      const { metadata, spec } = rendered[name].spec.template;
-      expect(spec).toMatchObject({ ...given, imagePullSecrets: [{ name: 'registry' }] });
-      expect(metadata.annotations).toMatchObject({ 'linkerd.io/inject': 'enabled' });
-    }
-  });
-
   test.each([
     ['10s', 40],
     ['1500ms', 32],
@@ -169,24 +151,6 @@ withHelm('Helm', () => {
   ])('an API that serves for %s after SIGTERM has %d s to end', (delay, seconds) => {
     const { 'Deployment/transfer-service-api': api } = render(`--set=settings.SHUTDOWN_DELAY=${delay}`);
     expect(api.spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
-  });
-
-  test('API and worker may have separate secrets', () => {
-    const rendered = render('--set=secrets.api=of-api,secrets.worker=of-worker');
-    const secretOf = (name: string) => rendered[name].spec.template.spec.containers[0].envFrom.at(-1).secretRef.name;
-    expect(PODS.map(secretOf)).toEqual(['of-api', 'of-worker', values.secrets.migrate]);
-  });
-
-  test('only named servers are open to every pod', () => {
-    const open = (...args: string[]) => render(...args)['NetworkPolicy/transfer-service'].spec.egress.slice(1);
-    expect(open('--set-json=network.egress={"postgres":{"to":[],"port":5432},"temporal":null,"traces":null}')).toEqual(
-      [],
-    );
-    const vault = { to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], port: 8200 };
-    expect(open(`--set-json=network.egress.vault=${JSON.stringify(vault)}`)).toContainEqual({
-      to: vault.to,
-      ports: [{ port: 8200 }],
-    });
   });
 
   test.each([
@@ -198,17 +162,6 @@ withHelm('Helm', () => {
     expect(from('edge')).toEqual([{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'edge' } } }]);
     const peers = [{ ipBlock: { cidr: '35.191.0.0/16' } }, { podSelector: { matchLabels: { app: 'edge' } } }];
     expect(from(peers)).toEqual(peers);
-  });
-
-  test('name servers and other servers are peers with ports of any protocol', () => {
-    const server = { to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 5353, protocol: 'UDP' }] };
-    const sets = ['dns', 'egress.ntp'].map((name) => `--set-json=network.${name}=${JSON.stringify(server)}`);
-    const { egress } = render(...sets)['NetworkPolicy/transfer-service'].spec;
-    expect(egress[0]).toEqual(server);
-    expect(egress).toContainEqual(server);
-    const [byDefault] = render()['NetworkPolicy/transfer-service'].spec.egress;
-    // NodeLocal DNSCache.
-    expect(byDefault.to).toContainEqual({ ipBlock: { cidr: '169.254.20.10/32' } });
   });
 
   test('workers cannot connect to BLOCKED_RECEIVERS', () => {

@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { type Document, readYaml } from '../support/manifests.js';
 
@@ -39,34 +36,4 @@ test('the UI is read-only, and services without a login are reachable from this 
     ports.some((port: string) => !port.startsWith('127.0.0.1:')),
   );
   expect(open.map(([name]) => name)).toEqual(['proxy']);
-});
-
-test('the schema script creates, initialises and upgrades both stores, and stops at the first failure', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'temporal-schema-'));
-  try {
-    const tool = join(folder, 'temporal-sql-tool');
-    const run = (script: string) => {
-      writeFileSync(tool, `#!/bin/sh\necho "$*"\n${script}\n`);
-      chmodSync(tool, 0o755);
-      const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH}` };
-      return execFileSync('sh', ['deploy/temporal-schema.sh'], { env, encoding: 'utf8' }).trim().split('\n');
-    };
-    const schema = '/etc/temporal/schema/postgresql/v12';
-    expect(run('')).toEqual([
-      '--db temporal create',
-      '--db temporal setup-schema --version 0.0',
-      `--db temporal update-schema --schema-dir ${schema}/temporal/versioned`,
-      '--db temporal_visibility create',
-      '--db temporal_visibility setup-schema --version 0.0',
-      `--db temporal_visibility update-schema --schema-dir ${schema}/visibility/versioned`,
-    ]);
-    process.env.CREATE_DATABASES = 'false';
-    expect(run('').filter((line) => line.endsWith('create'))).toEqual([]);
-    delete process.env.CREATE_DATABASES;
-    expect(() => run('[ "$3" != setup-schema ]')).toThrow(
-      expect.objectContaining({ stdout: expect.stringMatching(/^.*create\n.*setup-schema --version 0\.0\n$/) }),
-    );
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 });

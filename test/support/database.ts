@@ -45,6 +45,13 @@ export async function createTestDatabase(
     poolSize: options.poolSize ?? 8,
     ...(options.limits && { limits: options.limits }),
   });
+  return openTestHandle(url, database, () =>
+    onServer(server, (client) => client.query(`drop database ${name} with (force)`)),
+  );
+}
+
+/** @param url as which sessions and processes connect  @param drop drops the database, once nothing is connected */
+export function openTestHandle(url: Secret, database: Database, drop: () => Promise<unknown>): TestDatabase {
   const sessions: pg.Client[] = [];
   return Object.assign(database, {
     url,
@@ -62,7 +69,7 @@ export async function createTestDatabase(
     },
     async drop() {
       await Promise.all([database.close(), ...sessions.map((session) => session.end())]);
-      await onServer(server, (client) => client.query(`drop database ${name} with (force)`));
+      await drop();
     },
   });
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { openDatabase } from '../../src/platform/database/database.js';
 import { RUNTIME_ROLES, type RuntimeRole } from '../../src/platform/database/roles.js';
 import { Secret } from '../../src/platform/secret.js';
+import { openTestHandle, type TestDatabase } from './database.js';
 
 /** An empty database as a deployment makes it: a role owns it, and other roles run the service. */
 export interface OwnedDatabase {
@@ -59,4 +61,9 @@ export async function asRole<T>(url: Secret, work: (client: pg.Client) => Promis
   } finally {
     await client.end();
   }
+}
+
+/** The database as its owner uses it, for `startService`; `drop` drops it with its roles. */
+export async function openOwnedDatabase(owned: OwnedDatabase): Promise<TestDatabase> {
+  return openTestHandle(owned.runtimeUrl, openDatabase({ url: owned.ownerUrl, poolSize: 4 }), owned.drop);
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createAddressGuard } from '../../src/delivery/sender/address-guard.js';
 import {
   createSender,
@@ -8,33 +10,41 @@ import {
   type SendOutcome,
 } from '../../src/delivery/sender/send.js';
 import { Secret } from '../../src/platform/secret.js';
-import { type Answering, type RawReceiver, startRawReceiver } from './raw-receiver.js';
+import { type Answering, type RawReceiver, type RawReceiverOptions, startRawReceiver } from './raw-receiver.js';
 
 export const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 export const secret = new Secret('whsec_0123456789abcdef');
 export const body = '{"id":"1","data":{"name":"Zoë 東京"}}';
 const guard = createAddressGuard({ allowPrivate: true, blocked: [] });
 
-const cleanUps: (() => Promise<void>)[] = [];
-/** Closes every receiver and every sender that a test has opened. */
+/** A file that delivery/sender/certificates/make.sh makes. */
+const file = (name: string) => readFileSync(join(import.meta.dirname, '../delivery/sender/certificates', name), 'utf8');
+export const issuer = file('ca.pem');
+export const identity = (name: string) => ({ key: file(`${name}.key`), cert: file(`${name}.pem`) });
+
+const cleanUps: (() => unknown)[] = [];
+/** Closes everything that a test has opened: call it after each. */
 export async function closeAll(): Promise<void> {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 }
+/** Runs `cleanUp` in `closeAll`. */
+export const afterTest = (cleanUp: () => unknown) => void cleanUps.push(cleanUp);
 
-export async function receiver(
-  answering: Answering | string,
-  at: { host?: string; port?: number } = {},
-): Promise<RawReceiver> {
-  const started = await startRawReceiver(answering, at);
-  cleanUps.push(started.close);
+export async function receiver(answering: Answering | string, options: RawReceiverOptions = {}): Promise<RawReceiver> {
+  const started = await startRawReceiver(answering, options);
+  afterTest(started.close);
   return started;
 }
 
-export function sender(limits: Partial<SendLimits> = {}, resolver?: SenderOptions['resolver']): Sender {
-  const made = createSender({ guard, limits, ...(resolver && { resolver }) });
-  cleanUps.push(made.close);
+/** A sender that may call private addresses. */
+export function sender(limits: Partial<SendLimits> = {}, options: Partial<SenderOptions> = {}): Sender {
+  const made = createSender({ guard, limits, ...options });
+  afterTest(made.close);
   return made;
 }
+
+/** A resolver to which every name is 127.0.0.1. */
+export const loopback = { lookUp: async () => [{ address: '127.0.0.1', ttl: 60 }] };
 
 export function outgoing(url: string, changes: Partial<Outgoing> = {}): Outgoing {
   return { url, body, secret, clientId: 'client', ...changes };

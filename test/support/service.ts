@@ -4,7 +4,7 @@ import { afterAll, expect } from '@jest/globals';
 import { createClient, type NewClient } from '../../src/auth/clients.js';
 import { freePort } from '../../src/platform/free-port.js';
 import { accepted, caller } from './caller.js';
-import { createTestDatabase } from './database.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
 import { OPERATOR } from './factories.js';
 import { makeItLongAgo } from './long-ago.js';
 import { startRawReceiver } from './raw-receiver.js';
@@ -21,6 +21,8 @@ export interface ServiceOptions {
   settings?: Record<string, string>;
   /** Settings that break one role, such as an address of Temporal at which nothing listens. */
   faults?: Partial<Record<Role, Record<string, string>>>;
+  /** Another database than an empty one of its own; the service drops it too. */
+  database?: TestDatabase;
   /** What the receiver does with a request: 204 by default. */
   receive?: (socket: Socket, number: number) => unknown;
 }
@@ -35,9 +37,9 @@ export async function startService(options?: ServiceOptions) {
 }
 
 /** The service on a database and a namespace of its own, with a client and a receiver. */
-export async function openService({ roles = ['start'], settings = {}, faults = {}, receive }: ServiceOptions = {}) {
-  const [database, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
-  const receiver = await startRawReceiver(receive ?? ((socket) => socket.write('HTTP/1.1 204 x\r\n\r\n')));
+export async function openService({ roles = ['start'], settings = {}, faults = {}, ...given }: ServiceOptions = {}) {
+  const [database, temporal] = await Promise.all([given.database ?? createTestDatabase(), createTestNamespace()]);
+  const receiver = await startRawReceiver(given.receive ?? ((socket) => socket.write('HTTP/1.1 204 x\r\n\r\n')));
   // Last, since any connection of another process may take it until the service listens.
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;

@@ -7,10 +7,11 @@ import { freePort } from '../../src/platform/free-port.js';
 import { must } from '../support/caller.js';
 import { runCommand } from '../support/command.js';
 import { makeEvent } from '../support/events.js';
+import { makeItLongAgo } from '../support/long-ago.js';
 import { startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
-// A receiver that dies, followed from its first failure to those who are told. The whole service in one process.
+// A receiver that dies, followed from its first failure to those who are told.
 
 const OPERATORS = 'a secret of the operator';
 const CLIENTS = 'a secret of the client, for notifications';
@@ -25,8 +26,8 @@ interface Message {
 const messages: Message[] = [];
 /** The status of the receiver's responses. */
 let status = 500;
-/** The status of the responses of those who are told. */
-let told = 204;
+/** Those who are told respond from then on, the first time with 500. */
+const listening = Promise.withResolvers<void>();
 
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = [];
@@ -36,16 +37,16 @@ const server = createServer(async (request, response) => {
   const secret = path === '/operator' ? OPERATORS : CLIENTS;
   verify({ secret, header: request.headers['service-signature'] as string, body });
   messages.push({ to: path.slice(1), ...JSON.parse(body.toString()) });
+  const told = messages.length === 1 ? 500 : 204;
+  await listening.promise;
   response.writeHead(told).end();
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const metricsPort = await freePort();
 const service = await startService({
-  settings: {
-    METRICS_PORT: String(metricsPort),
-    ...{ NOTIFY_URL: `${url}/operator`, NOTIFY_SECRET: OPERATORS, DELIVERY_RETRY_DELAYS: '0s,1s' },
-  },
+  roles: ['api'],
+  settings: { NOTIFY_URL: `${url}/operator`, NOTIFY_SECRET: OPERATORS, DELIVERY_RETRY_DELAYS: '0s' },
 });
 const { call: client, database, running } = service;
 const clientId = service.credentials.client_id;
@@ -58,66 +59,46 @@ const WAITING = `insert into outbox (event_id, client_id, state) values ($1::uui
 
 const change = async () => must(service.change(await service.makeTransfer()));
 const ofType = (type: string) => messages.filter((message) => message.type === type);
-const workflowsEnded = () =>
-  waitFor('the end of the workflows', async () => (await database.prisma.workflowStart.count()) === 0);
+const count = (type: string) => database.prisma.notification.count({ where: { type } });
 const bothTold = (type: string) =>
   waitFor(`${type} for both`, () => new Set(ofType(type).map(({ to }) => to)).size === 2);
 
-it('two workers, one of which is killed first, tell operator and client once of an endpoint that fails', async () => {
-  told = 500;
-  const other = await service.start('worker', { METRICS_PORT: '' });
+it('an endpoint that fails is told once, and workflows that are behind the operator alone, whatever dies', async () => {
+  await database.query(WAITING, [await makeEvent(database, clientId, Date.now() - 1_200_000), clientId]);
   await change();
-  await running.start.dieAt('before-notified');
-  expect(await running.start.ended).toBe('SIGKILL');
-  await service.start('start');
-  await waitFor('a first try', () => ofType('endpoint.failing').length > 0);
-  told = 204;
+  await service.start('worker', { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+  await waitFor('both needs', async () => (await count('endpoint.failing')) + (await count('workflows.behind')) === 2);
+  running.worker.process.kill('SIGKILL');
+  await running.worker.ended;
+  await service.start('worker');
+  await running.worker.dieAt('after-notification-sent');
+  listening.resolve();
+  expect(await running.worker.ended).toBe('SIGKILL');
+  await makeItLongAgo(database, service.temporal.client);
+  await service.start('worker', { METRICS_PORT: String(metricsPort) });
   await bothTold('endpoint.failing');
+  await waitFor('the other message', () => ofType('workflows.behind').length > 0);
+  await waitFor('the end of the workflows', async () => (await database.prisma.workflowStart.count()) === 0);
   const data = { client_id: clientId, client_name: 'test', webhookId, last_error: 'status', last_response_status: 500 };
   expect(ofType('endpoint.failing').at(-1)).toMatchObject({ data });
   expect(new Set(ofType('endpoint.failing').map(({ id }) => id)).size).toBe(1);
-  await workflowsEnded();
-  await other.stop();
-  const where = { type: 'endpoint.failing' };
-  expect(await database.prisma.notification.count({ where })).toBe(1);
+  const behind = ofType('workflows.behind');
+  expect(behind).toMatchObject(behind.map(() => ({ to: 'operator', data: { events: expect.any(Number) } })));
+  expect(Number(behind[0]?.data.oldest_age_seconds)).toBeGreaterThanOrEqual(1_200);
+  expect([await count('endpoint.failing'), await count('workflows.behind')]).toEqual([1, 1]);
 });
 
-it('workflows that are behind are told to the operator alone, even if the process is killed after the change', async () => {
-  await running.start.stop();
-  const at = Date.now() - 1_200_000;
-  const eventId = await makeEvent(database, clientId, at);
-  await database.query(WAITING, [eventId, clientId]);
-  const { process: child, ended } = await service.start('start', { TEMPORAL_ADDRESS: '127.0.0.1:1' });
-  await waitFor('the change', () => database.prisma.notification.count({ where: { endpointId: null } }));
-  child.kill('SIGKILL');
-  await ended;
-  await service.start('start');
-  await waitFor('the message', () => ofType('workflows.behind').length > 0);
-  const [message] = ofType('workflows.behind');
-  expect(message).toMatchObject({ to: 'operator', data: { events: expect.any(Number) } });
-  expect(Number(message?.data.oldest_age_seconds)).toBeGreaterThanOrEqual(1_200);
-  await workflowsEnded();
-});
-
-it('an endpoint that is gone is told though the process is killed before it can tell, with its audit entry', async () => {
-  await running.start.dieAt('before-notified');
-  await running.start.ended;
-  await service.start('start');
-  await running.start.dieAt('after-notification-sent');
+it('an endpoint that is gone is told with its audit entry, and its recovery after it is enabled', async () => {
   status = 410;
   await change();
-  expect(await running.start.ended).toBe('SIGKILL');
-  await service.start('start');
-  await database.query(`update workflow_starts set start_after = now()`, []);
   await bothTold('endpoint.disabled');
   expect(ofType('endpoint.disabled')[0]).toMatchObject({ data: { webhookId, reason: 'gone', cancelled: 0 } });
   const [entry] = await listEntries(database, { target: webhookId, actor: 'service', take: 10 });
   expect(entry).toMatchObject({ action: 'endpoints.disable', details: { client_id: clientId, reason: 'gone' } });
-});
-
-it('the gauge of the alerts counts the endpoint, and a success after it is enabled is told as its recovery', async () => {
   const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  expect(await metrics()).toContain('webhook_notified_endpoints{state="disabled"} 1');
+  await waitFor('the gauge of the alerts', async () =>
+    (await metrics()).includes('webhook_notified_endpoints{state="disabled"} 1'),
+  );
   status = 204;
   await must(client('PATCH', `/webhook-endpoints/${webhookId}`, { enabled: true }));
   await change();

@@ -1,12 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
-import { createSender } from '../../../src/delivery/sender/send.js';
 import { seededRandom } from '../../support/random.js';
-import { startRawReceiver } from '../../support/raw-receiver.js';
-import { closeAll, outgoing } from '../../support/sender.js';
+import { closeAll, identity, issuer, loopback, outgoing, receiver, sender } from '../../support/sender.js';
 
 afterEach(closeAll);
 
@@ -41,21 +36,14 @@ test('any response that ends in any way, at any moment, is an outcome, and the s
     // Around the moment at which the sender cuts the response.
     setTimeout(() => socket.destroyed || pick(ENDS)(socket), pick([0, 5, 18, 19, 20, 20, 21, 22, 40]));
   };
-  const certificate = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', name));
-  const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
-  const receivers = [await startRawReceiver(answer), await startRawReceiver(answer, { tls })];
+  const receivers = [await receiver(answer), await receiver(answer, { tls: identity('receiver') })];
   for (let round = 0; round < 10; round++) {
-    const sender = createSender({
-      guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
-      resolver: { lookUp: async () => [{ address: '127.0.0.1', ttl: 60 }] },
-      caCertificates: String(certificate('ca.pem')),
-      limits: { bodyMs: BODY_MS, responseMs: pick([1, 2, 3]) * BODY_MS },
-    });
+    const limits = { bodyMs: BODY_MS, responseMs: pick([1, 2, 3]) * BODY_MS };
+    const { send, close } = sender(limits, { resolver: loopback, caCertificates: issuer });
     const urls = Array.from({ length: 30 }, () => pick(receivers).url.replace('127.0.0.1', 'receiver.test'));
-    const outcomes = await Promise.all(urls.map((url) => sender.send(outgoing(url))));
+    const outcomes = await Promise.all(urls.map((url) => send(outgoing(url))));
     for (const { error, responseStatus } of outcomes)
       expect(error === null).toBe(responseStatus !== null && responseStatus < 300);
-    await sender.close();
+    await close();
   }
-  for (const receiver of receivers) await receiver.close();
 });

@@ -1,12 +1,9 @@
 import diagnostics from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { join } from 'node:path';
 import tlsModule, { type TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
 import { ProtocolFailure } from '../../../src/delivery/sender/attempt-error.js';
 import {
   limitResponses,
@@ -16,9 +13,9 @@ import {
   type Passed,
   ResponseMeter,
 } from '../../../src/delivery/sender/response-meter.js';
-import { createSender, type Sender, type SendOutcome } from '../../../src/delivery/sender/send.js';
-import { Secret } from '../../../src/platform/secret.js';
-import { type Answering, type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
+import type { Sender } from '../../../src/delivery/sender/send.js';
+import type { Answering } from '../../support/raw-receiver.js';
+import { afterTest, closeAll, identity, issuer, OK, outgoing, receiver, sender, turn } from '../../support/sender.js';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n';
@@ -43,15 +40,8 @@ const headOf = (size: number) => `HTTP/1.1 200 ${'x'.repeat(size - 'HTTP/1.1 200
 const hints = (count: number) => HINT.repeat(count);
 
 test.each<[string, string, string, boolean]>([
-  ['a response passes unchanged', `${HEAD}5\r\nhello\r\n0\r\n\r\n`, `${HEAD}5\r\nhello\r\n0\r\n\r\n`, false],
-  ['informational responses are removed', `${hints(8)}${HEAD}0\r\n\r\n`, `${HEAD}0\r\n\r\n`, false],
-  ['a 100 is removed', `HTTP/1.1 100 Continue\r\n\r\n${HEAD}`, HEAD, false],
-  ['the ninth informational response exceeds the limit', `${hints(9)}${HEAD}`, '', true],
-  ['a 101 is refused', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n', '', true],
-  ['bytes that are not HTTP end the response at once', 'SSH', '', true],
   ['bytes that may begin a status line are held', 'HTTP/1.1 1', '', false],
   ['a head is held until it is complete', 'HTTP/1.1 200 OK\r\nServer: a\r\n', '', false],
-  ['an informational head may have lines that end with LF alone', `HTTP/1.1 100\n\n${HEAD}`, HEAD, false],
   ['empty lines before a head are removed', `\r\n\r\n${HEAD}`, HEAD, false],
   ['empty lines without end exceed the limit', '\r\n'.repeat(MAX_HEAD_BYTES / 2 + 1), '', true],
   ['a head of 16 KiB passes', headOf(MAX_HEAD_BYTES), headOf(MAX_HEAD_BYTES), false],
@@ -112,51 +102,22 @@ test('the result does not depend on how the bytes are cut into chunks', () => {
 describe('a connection', () => {
   // These receivers violate the protocol on purpose. The time limits are a minute, so that they end no attempt here.
 
-  const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
-  const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-  const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n';
   /** Bytes that Node reads ahead of a limit: a full buffer of the stream, and one more read. */
   const READ_AHEAD = 128 * 1024;
-  const certificate = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', name), 'utf8');
-  const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
+  const tls = identity('receiver');
 
-  const cleanUps: (() => Promise<void>)[] = [];
   /** The sender's own ends of the connections. */
   const sockets: Socket[] = [];
   const keep = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
   beforeEach(() => diagnostics.subscribe('net.client.socket', keep));
   afterEach(async () => {
     diagnostics.unsubscribe('net.client.socket', keep);
-    for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+    await closeAll();
     sockets.length = 0;
   });
 
-  async function receiver(
-    answering: Answering | string,
-    secure = false,
-    onConnection?: (socket: Socket) => void,
-  ): Promise<RawReceiver> {
-    const started = await startRawReceiver(answering, {
-      ...(secure && { tls }),
-      ...(onConnection && { onConnection }),
-    });
-    cleanUps.push(started.close);
-    return started;
-  }
-
-  function newSender(): Sender {
-    const sender = createSender({
-      guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
-      caCertificates: certificate('ca.pem'),
-      limits: { responseMs: 60_000, bodyMs: 60_000 },
-    });
-    cleanUps.push(sender.close);
-    return sender;
-  }
-
-  function send(sender: Sender, url: string, clientId = 'client'): Promise<SendOutcome> {
-    return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId });
-  }
+  const newSender = () => sender({ responseMs: 60_000, bodyMs: 60_000 }, { caCertificates: issuer });
+  const send = ({ send }: Sender, url: string, clientId = 'client') => send(outgoing(url, { clientId }));
 
   /** Writes `begin`, and then repeats `more` until the connection is closed. */
   const flood =
@@ -167,14 +128,11 @@ describe('a connection', () => {
       socket.write(begin, write);
     };
 
-  /** Waits for one turn of the event loop, after which undici uses a connection again. */
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
-
   async function isClosed(socket: Socket | undefined): Promise<void> {
     if (socket && !socket.closed) await once(socket, 'close');
   }
 
-  const none = { error: 'protocol', responseStatus: null, responseBody: null };
+  const none = { error: 'protocol', responseStatus: null, responseHeaders: null, responseBody: null };
   const success = { error: null, responseStatus: 200 };
   const tooLarge = { responseHeaders: null, detail: 'The head of the response is larger than 16 KiB.' };
 
@@ -188,11 +146,11 @@ describe('a connection', () => {
     ['header fields of a 1xx response', flood('HTTP/1.1 102 Processing\r\n', 'X-More: and so on\r\n'), none],
     ['a status line', flood('HTTP/1.1 200 ', 'OK '), none],
     ['empty lines before the status line', flood('', '\r\n'), none],
-    ['chunk extensions', flood(`${CHUNKED}5`, ';name=value'), success],
-    ['chunks with chunk extensions', flood(CHUNKED, `1;${'x'.repeat(100)}\r\na\r\n`), success],
-    ['chunks of one byte', flood(CHUNKED, '1\r\na\r\n'), success],
-    ['leading zeros of a chunk size', flood(CHUNKED, '0'), success],
-    ['trailers', flood(`${CHUNKED}0\r\n`, 'X-More: and so on\r\n'), success],
+    ['chunk extensions', flood(`${HEAD}5`, ';name=value'), success],
+    ['chunks with chunk extensions', flood(HEAD, `1;${'x'.repeat(100)}\r\na\r\n`), success],
+    ['chunks of one byte', flood(HEAD, '1\r\na\r\n'), success],
+    ['leading zeros of a chunk size', flood(HEAD, '0'), success],
+    ['trailers', flood(`${HEAD}0\r\n`, 'X-More: and so on\r\n'), success],
     ['content', flood('HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n', 'x'), success],
     ['content after a failure', flood('HTTP/1.1 500 Oh\r\n\r\n', 'x'), { error: 'status', responseStatus: 500 }],
   ];
@@ -202,7 +160,7 @@ describe('a connection', () => {
   ]);
 
   test.each(WAYS)('%s, a receiver that floods %s is cut off', async (_, name, answering, outcome, secure) => {
-    const { url } = await receiver(answering, secure);
+    const { url } = await receiver(answering, secure ? { tls } : {});
     expect(await send(newSender(), url)).toMatchObject(outcome);
     const [socket] = sockets;
     await isClosed(socket);
@@ -250,7 +208,7 @@ describe('a connection', () => {
     });
 
     test('bytes before the request', async () => {
-      const { url, connections } = await receiver('', false, (socket) => socket.write(OK));
+      const { url, connections } = await receiver('', { onConnection: (socket) => void socket.write(OK) });
       expect(await send(newSender(), url)).toMatchObject({
         ...none,
         detail: 'The receiver sent bytes before it had the request.',
@@ -371,14 +329,13 @@ describe('a connection', () => {
       expect([requests.length, connections()]).toEqual([3, 1]);
     });
 
-    test.each<[string, Answering]>([
-      [
-        'byte by byte',
-        (socket) => dripTo(socket, `HTTP/1.1 100 Continue\r\n\r\n${HINT}${CHUNKED}2\r\nhi\r\n0\r\n\r\n`),
-      ],
-      ['at once', (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${HINT}${CHUNKED}2\r\nhi\r\n0\r\n\r\n`)],
-    ])('with informational responses, %s', async (_, answering) => {
-      const { url } = await receiver(answering);
+    test('with informational responses, byte by byte', async () => {
+      const { url } = await receiver(async (socket) => {
+        for (const byte of `HTTP/1.1 100 Continue\r\n\r\n${HINT}${HEAD}2\r\nhi\r\n0\r\n\r\n`) {
+          socket.write(byte);
+          await turn();
+        }
+      });
       expect(await send(newSender(), url)).toMatchObject({ ...success, responseBody: 'hi' });
     });
 
@@ -393,13 +350,6 @@ describe('a connection', () => {
     });
   });
 
-  async function dripTo(socket: Socket, bytes: string): Promise<void> {
-    for (const byte of bytes) {
-      socket.write(byte);
-      await turn();
-    }
-  }
-
   describe('a connection is not used again', () => {
     test.each<[string, string]>([
       ['a second response arrived', OK.repeat(2)],
@@ -407,7 +357,7 @@ describe('a connection', () => {
       ['bytes arrived after the end', `${OK}and more`],
       ['an informational response arrived after the end', `${OK}${HINT}`],
       ['the content was more than 64 KiB', `HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`],
-      ['the chunk framing made it more than 64 KiB', `${CHUNKED}1;${'x'.repeat(65_536)}\r\na\r\n0\r\n\r\n`],
+      ['the chunk framing made it more than 64 KiB', `${HEAD}1;${'x'.repeat(65_536)}\r\na\r\n0\r\n\r\n`],
     ])('when %s', async (_, response) => {
       const { url, requests, connections } = await receiver(response);
       const sender = newSender();
@@ -435,11 +385,10 @@ describe('a connection', () => {
   test('regression: a TLS connection that renegotiates without end is cut off', async () => {
     const limit = tlsModule.CLIENT_RENEG_LIMIT;
     Object.assign(tlsModule, { CLIENT_RENEG_LIMIT: Number.POSITIVE_INFINITY });
-    cleanUps.push(async () => void Object.assign(tlsModule, { CLIENT_RENEG_LIMIT: limit }));
+    afterTest(() => Object.assign(tlsModule, { CLIENT_RENEG_LIMIT: limit }));
     const renegotiate = (socket: Socket) =>
       socket.destroyed || (socket as TLSSocket).renegotiate({}, () => setImmediate(renegotiate, socket));
-    const { url, close } = await startRawReceiver(renegotiate, { tls: { ...tls, maxVersion: 'TLSv1.2' } });
-    cleanUps.push(close);
+    const { url } = await receiver(renegotiate, { tls: { ...tls, maxVersion: 'TLSv1.2' } });
     expect(await send(newSender(), url)).toMatchObject({
       error: 'protocol',
       detail: 'The receiver sends TLS records without content.',
@@ -448,11 +397,14 @@ describe('a connection', () => {
 
   test('a response in TLS records of a few bytes each is read', async () => {
     const body = 'x'.repeat(4_000);
-    const { url } = await receiver((socket) => {
-      const parts = [...`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`];
-      const next = () => parts.length > 0 && socket.write(parts.shift() as string, next);
-      next();
-    }, true);
+    const { url } = await receiver(
+      (socket) => {
+        const parts = [...`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`];
+        const next = () => parts.length > 0 && socket.write(parts.shift() as string, next);
+        next();
+      },
+      { tls },
+    );
     expect(await send(newSender(), url)).toMatchObject({ error: null, responseBody: body });
   });
 });

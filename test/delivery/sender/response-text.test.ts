@@ -41,7 +41,7 @@ describe('a compressed body', () => {
     ['zstd', zstdCompressSync(Buffer.alloc(2 ** 26))],
   ])('of %s that would become very large is decoded up to 4 KiB', async (coding, bomb) => {
     const before = process.memoryUsage().rss;
-    const bodies = Array.from({ length: 200 }, () => read(bomb, 'text/plain; charset=utf-16le', coding));
+    const bodies = Array.from({ length: 20 }, () => read(bomb, 'text/plain; charset=utf-16le', coding));
     for (const { faulty } of await Promise.all(bodies)) expect(faulty).toBe(false);
     expect(process.memoryUsage().rss - before).toBeLessThan(200e6);
   });

@@ -89,7 +89,7 @@ describe('a request without a response', () => {
     const lookUp = async () => {
       throw Object.assign(new Error('queryA ENOTFOUND receiver.invalid'), { code: 'ENOTFOUND' });
     };
-    expect(await sender({}, { lookUp }).send(outgoing('http://receiver.invalid/'))).toMatchObject({
+    expect(await sender({}, { resolver: { lookUp } }).send(outgoing('http://receiver.invalid/'))).toMatchObject({
       error: 'dns',
       ...none,
     });

@@ -1,40 +1,36 @@
-import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
-import { createSender, type SendLimits, type SendOutcome } from '../../../src/delivery/sender/send.js';
-import { Secret } from '../../../src/platform/secret.js';
-import { type RawReceiver, startRawReceiver } from '../../support/raw-receiver.js';
+import type { SendLimits } from '../../../src/delivery/sender/send.js';
+import {
+  afterTest,
+  closeAll,
+  identity,
+  issuer,
+  loopback,
+  OK,
+  outgoing,
+  receiver,
+  sender,
+} from '../../support/sender.js';
 
-// certificates/make.sh makes these certificates.
-const file = (name: string) => readFileSync(join(import.meta.dirname, 'certificates', name), 'utf8');
-const issuer = file('ca.pem');
-const identity = (name: string) => ({ key: file(`${name}.key`), cert: file(`${name}.pem`) });
-const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+afterEach(closeAll);
 
-const cleanUps: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
-
-async function receiver(tls: object | undefined): Promise<RawReceiver> {
-  const started = await startRawReceiver(OK, tls ? { tls } : {});
-  cleanUps.push(started.close);
-  return started;
-}
+const receiverWith = (tls: object) => receiver(OK, { tls });
 
 /** Sends a delivery. Every name resolves to 127.0.0.1. */
-function send(
-  url: string,
-  options: { caCertificates?: string; limits?: Partial<SendLimits> } = {},
-): Promise<SendOutcome> {
-  const sender = createSender({
-    guard: createAddressGuard({ allowPrivate: true, blocked: [] }),
-    resolver: { lookUp: async () => [{ address: '127.0.0.1', ttl: 60 }] },
-    ...options,
+const send = (url: string, options: { caCertificates?: string; limits?: Partial<SendLimits> } = {}) => {
+  const { limits, ...rest } = options;
+  return sender(limits, { resolver: loopback, ...rest }).send(outgoing(url));
+};
+
+/** A server on TCP that handles the first bytes of each connection. @returns its port */
+async function serve(handle: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => handle(socket));
   });
-  cleanUps.push(sender.close);
-  return sender.send({ url, body: '{}', secret: new Secret('s'.repeat(16)), clientId: 'client' });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterTest(() => server.close());
+  return (server.address() as { port: number }).port;
 }
 
 test.each([
@@ -43,7 +39,7 @@ test.each([
   ['RECEIVER.test', 'in lower case'],
 ])('a certificate is trusted for %s on a connection to an address; SNI has the name %s', async (host) => {
   const asked: string[] = [];
-  const { port, requests } = await receiver({
+  const { port, requests } = await receiverWith({
     ...identity('receiver'),
     SNICallback: (name: string, done: (error: Error | null) => void) => {
       asked.push(name);
@@ -60,7 +56,7 @@ test.each([
 
 test('a receiver with HTTP/2 is offered only HTTP/1.1', async () => {
   const offered: string[] = [];
-  const { port, requests } = await receiver({
+  const { port, requests } = await receiverWith({
     ...identity('receiver'),
     ALPNCallback: ({ protocols }: { protocols: string[] }) => {
       offered.push(...protocols);
@@ -73,9 +69,12 @@ test('a receiver with HTTP/2 is offered only HTTP/1.1', async () => {
   expect(requests[0]).toContain('POST / HTTP/1.1\r\n');
 });
 
-test('a certificate for a literal address is trusted', async () => {
-  const { port } = await receiver(identity('receiver'));
-  expect(await send(`https://127.0.0.1:${port}/`, { caCertificates: issuer })).toMatchObject({ error: null });
+test.each([
+  ['receiver', null],
+  ['other-host', 'tls'],
+])('at a literal address, the error with the certificate of %s is %s', async (name, error) => {
+  const { port } = await receiverWith(identity(name));
+  expect(await send(`https://127.0.0.1:${port}/`, { caCertificates: issuer })).toMatchObject({ error });
 });
 
 test.each([
@@ -84,37 +83,21 @@ test.each([
   ['for another host', 'other-host', issuer, 'ERR_TLS_CERT_ALTNAME_INVALID'],
   ['that has expired', 'expired', issuer, 'CERT_HAS_EXPIRED'],
 ])('tls: a certificate %s; no byte of the request is sent', async (_, name, caCertificates, code) => {
-  const { port, requests } = await receiver(identity(name));
+  const { port, requests } = await receiverWith(identity(name));
   const outcome = await send(`https://receiver.test:${port}/`, caCertificates ? { caCertificates } : {});
   expect(outcome).toMatchObject({ error: 'tls', responseStatus: null, responseBody: null });
   expect(outcome.detail).toBe(`The TLS handshake failed: ${code}.`);
   expect(requests).toEqual([]);
 });
 
-test('tls: the certificate does not match a literal address', async () => {
-  const { port } = await receiver(identity('other-host'));
-  expect(await send(`https://127.0.0.1:${port}/`, { caCertificates: issuer })).toMatchObject({ error: 'tls' });
-});
-
 test('tls: the receiver supports only TLS 1.1', async () => {
-  const { port } = await receiver({
+  const { port } = await receiverWith({
     ...identity('receiver'),
     minVersion: 'TLSv1.1',
     maxVersion: 'TLSv1.1',
     ciphers: 'DEFAULT@SECLEVEL=0',
   });
   expect(await send(`https://receiver.test:${port}/`, { caCertificates: issuer })).toMatchObject({ error: 'tls' });
-});
-
-test('tls: the receiver does not speak TLS', async () => {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanUps.push(async () => void server.close());
-  const { port } = server.address() as { port: number };
-  expect(await send(`https://receiver.test:${port}/`)).toMatchObject({ error: 'tls' });
 });
 
 /** 320 KiB of messages that a client must ignore (RFC 5246, section 7.4.1.1). */
@@ -125,37 +108,29 @@ const HELLO_REQUESTS = Buffer.concat(
 test.each([
   ['reset', 'the connection breaks in the handshake', (socket: Socket) => void socket.resetAndDestroy(), {}],
   ['timeout', 'the handshake stalls', () => {}, { connectMs: 200 }],
+  ['tls', 'the receiver does not speak TLS', (socket: Socket) => void socket.end('HTTP/1.1 400 Bad\r\n\r\n'), {}],
   ['tls', 'the handshake has more than 256 KiB', (socket: Socket) => void socket.write(HELLO_REQUESTS), {}],
-])('%s: %s', async (error, _, serve, limits) => {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => serve(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanUps.push(async () => void server.close());
-  const { port } = server.address() as { port: number };
-  expect(await send(`https://receiver.test:${port}/`, { limits })).toMatchObject({ error });
+])('%s: %s', async (error, _, handle, limits) => {
+  expect(await send(`https://receiver.test:${await serve(handle)}/`, { limits })).toMatchObject({ error });
 });
 
 test('reset: a TLS receiver is called by http:', async () => {
-  const { port } = await receiver(identity('receiver'));
+  const { port } = await receiverWith(identity('receiver'));
   expect(await send(`http://receiver.test:${port}/`)).toMatchObject({ error: 'reset' });
 });
 
 test('regression: over TLS, too, a body that lasts until the connection closes is cut, and the sender closes', async () => {
-  const endless = await startRawReceiver('HTTP/1.1 200 OK\r\n\r\nhello', { tls: identity('receiver') });
-  cleanUps.push(endless.close);
+  const endless = await receiver('HTTP/1.1 200 OK\r\n\r\nhello', { tls: identity('receiver') });
   const sent = send(`https://receiver.test:${endless.port}/`, { caCertificates: issuer, limits: { bodyMs: 100 } });
   expect(await sent).toMatchObject({ error: null, responseBody: 'hello' });
 });
 
 test('regression: over TLS, too, an attempt that timed out resets its connection', async () => {
   const ended = Promise.withResolvers<NodeJS.ErrnoException | undefined>();
-  const silent = await startRawReceiver(() => {}, {
+  const silent = await receiver(() => {}, {
     tls: identity('receiver'),
     onConnection: (socket) => socket.on('error', ended.resolve).on('end', () => ended.resolve(undefined)),
   });
-  cleanUps.push(silent.close);
   const sent = send(`https://receiver.test:${silent.port}/`, { caCertificates: issuer, limits: { responseMs: 200 } });
   expect(await sent).toMatchObject({ error: 'timeout' });
   expect(await ended.promise).toMatchObject({ code: 'ECONNRESET' });
