@@ -95,8 +95,10 @@ describe('LiveWorkers', () => {
     await second.workers.stop();
     await waitFor('the share of the ended worker', () => first.workers.of(endpoint, 10) === 10);
     expect(first.grown()).toBeGreaterThan(grown);
-    await db.query(`insert into workers values ($1::uuid, now() + interval '3 seconds')`, [newId()]);
+    const old = newId();
+    await db.query(`insert into workers values ($1::uuid, now() + interval '10 seconds')`, [old]);
     await waitFor('the other worker to be counted', () => first.workers.count === 2);
+    await db.query(`update workers set alive_until = now() - interval '1 second' where id = $1::uuid`, [old]);
     await waitFor('the other worker to count no more', () => first.workers.count === 1);
   });
 

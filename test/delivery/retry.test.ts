@@ -67,6 +67,23 @@ const read = async ({ deliveryId: id, eventId }: Target) => ({
 const free = { line: 'fresh', trigger: 'manual', leaseToken: null, leaseUntil: null };
 
 describe('a manual retry', () => {
+  it.each([
+    ['a leased first attempt', queued, false],
+    ['a manual retry that waits', asleep, true],
+    ['a manual retry in flight', asleep, true],
+    ['a manual retry of an ended delivery that waits', () => ended('failed'), true],
+    ['a manual retry of an ended delivery in flight', () => ended('failed'), true],
+  ] as const)('changes nothing during %s, and does not count', async (what, make, isManual) => {
+    const target = await make();
+    if (isManual) await retry(target);
+    if (!what.endsWith('waits')) await lease(db, target.deliveryId);
+    const before = await read(target);
+    await retry(target);
+    await retry(target);
+    expect(await read(target)).toEqual(before);
+    expect(before.counted).toBe(isManual ? 1 : 0);
+  });
+
   it('regression: is made for a delivery that was cancelled while a process held its attempt', async () => {
     const target = await queued();
     const held = await lease(db, target.deliveryId);

@@ -166,10 +166,8 @@ describe('the workflow starter', () => {
     const { temporal, ids } = fakeTemporal(({ workflowId }) => {
       if (workflowId === poison.eventId) throw rejected();
     });
-    const begun = performance.now();
     its.starters.open({ temporal });
     await Promise.all(others.map(its.starters.done));
-    expect(performance.now() - begun).toBeLessThan(2_000);
     await waitFor('another try', () => ids().filter((id) => id === poison.eventId).length >= 2);
     expect(await outboxOf(poison)).toBe('again');
   });

@@ -69,7 +69,7 @@ async function expectUnavailableInTime(request: () => Promise<Awaited<ReturnType
   const { status, headers, body } = await request();
   expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '2']);
   // The rest is for a busy machine: without a deadline the wait has no end.
-  expect(performance.now() - begun).toBeLessThan(DEADLINE + 2_000);
+  expect(performance.now() - begun).toBeLessThan(DEADLINE + 20_000);
 }
 
 describe('every request gets a response by its deadline', () => {

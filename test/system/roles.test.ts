@@ -3,6 +3,7 @@ import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
 import { must } from '../support/caller.js';
 import { readDelivered } from '../support/delivered.js';
 import { changeAll, makeTransfers } from '../support/load.js';
+import { makeItLongAgo } from '../support/long-ago.js';
 import { startService } from '../support/service.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
@@ -159,6 +160,7 @@ describe('a worker', () => {
     await waitFor('ten attempts in flight', () => receiver.requests.length >= silentUntil);
     running.worker.process.kill('SIGKILL');
     await running.worker.ended;
+    await makeItLongAgo(database, service.temporal.client);
     await service.start('worker');
     await untilDelivered();
     const times = arrivals(ids);
