@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { type NotifyDependencies, sendNotification } from '../src/delivery/notify.js';
+import { type NotifyDependencies, sendNotification } from '../src/notifications/notify.js';
 import type { NotifyActivities } from '../workflows/notify.js';
 
 /** Messages that a process sends at once: a recipient that hangs leaves the slots of activities to deliveries. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const MAY = {
   'src/delivery/sender/send.ts': 'dates an attempt, whose `t` a receiver compares with its own clock',
-  'src/delivery/notify.ts': 'dates a test message, which no row keeps',
+  'src/notifications/notify.ts': 'dates a test message, which no row keeps',
   'src/endpoints/hours.ts': "moves an attempt's time to Postgres's clock",
   'src/platform/ids.ts': 'makes the ids of what no row keeps',
   'src/cli/commands/doctor.ts': "compares the machine's clock with Postgres's",

@@ -13,7 +13,7 @@ const LAYERS = [
   'src/local',
   'src/process',
   'activities',
-  'src/transfers src/reports src/checks',
+  'src/transfers src/checks src/notifications → src/reports',
   'src/delivery',
   'src/endpoints src/delivery/sender',
   'src/auth',

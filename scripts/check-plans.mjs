@@ -11,7 +11,7 @@ const STATEMENTS = {
     src/auth/clients.ts LIST_ORDINARY listOrdinaryClients
     src/auth/console-sessions.ts LIST
     src/delivery/recovery-progress.ts listRecoveries
-    src/delivery/window.ts WINDOW_WITH_DIGEST windowStatement
+    src/endpoints/window.ts WINDOW_WITH_DIGEST windowStatement
     src/endpoints/endpoints.ts listEndpoints
     src/endpoints/health.ts FAILING HEALTH LATEST newestDeliveries pendingLadders
     src/endpoints/notifications.ts UNSEEN listNotifications
@@ -22,7 +22,7 @@ const STATEMENTS = {
     src/reports/search.ts TRANSFERS_BY_END WEBHOOKS_BY_END
     src/transfers/read-transfers.ts listStatement`,
   'test/platform/batch-plans.test.ts': `
-    src/delivery/notify.ts ROUTE
+    src/notifications/notify.ts ROUTE
     src/delivery/start-workflows.ts LEASE
     src/endpoints/hours.ts newestHours
     src/platform/audit.ts expireAudit
@@ -34,7 +34,7 @@ const STATEMENTS = {
     src/delivery/lease.ts LEASE_OF_ENDPOINTS READ_HEADS
     src/delivery/waiting.ts WAITING endOfLease`,
   'test/delivery/outbox.test.ts': `
-    src/delivery/backlog.ts BACKLOG
+    src/reports/backlog.ts BACKLOG
     src/delivery/outbox.ts LEASE_EVENTS SKIP`,
   'test/delivery/watchdog.test.ts': 'src/delivery/queue.ts QUEUE_OVERDUE',
   'test/delivery/deliver-missing.test.ts': 'src/delivery/recoveries.ts DELIVER_MISSING',
@@ -53,7 +53,7 @@ const STATEMENTS = {
   'follows the primary key, and every row that it reads is one of its rows': `
     src/auth/master-key.ts sealAgain
     src/platform/audit.ts LOOK`,
-  'counts a range, for a person': 'src/delivery/workflow-load.ts LOAD',
+  'counts a range, for a person': 'src/reports/workflow-load.ts LOAD',
 };
 
 const isSql = (text) => /\blimit\s+[$\d]/i.test(text) && /\border by\b/i.test(text);

@@ -1,6 +1,6 @@
 import { countAsleep, countRecoverable } from '../../src/delivery/recoveries.js';
-import { readWindow, readWithinLimits } from '../../src/delivery/window.js';
 import { isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
+import { readWindow, readWithinLimits } from '../../src/endpoints/window.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { lowestIdAt } from '../../src/platform/ids.js';

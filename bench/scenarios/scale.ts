@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BATCH } from '../../activities/remove-expired.js';
-import { readBacklog } from '../../src/delivery/backlog.js';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
 import { removeExpiredEvents } from '../../src/platform/retention.js';
+import { readBacklog } from '../../src/reports/backlog.js';
 import type { Bench } from '../bench.js';
 import { during } from '../ending.js';
 import type { Load, LoadResult } from '../load.js';

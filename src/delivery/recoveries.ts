@@ -4,13 +4,13 @@ import { type Receiver, receiverName } from '../../workflows/receiver.js';
 import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
 import { getEndpoint, type PublicEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
 import { receiverOf } from '../endpoints/url.js';
+import { countWithinLimits, LEFT_JOIN_DELIVERY, LOOKED_AT, readWindow } from '../endpoints/window.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction, readClock, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, NIL_ID, takeId } from '../platform/ids.js';
 import { LIMITS } from '../platform/limits.js';
 import { PostgresLimit } from '../platform/rate-limit.js';
 import { queueLate, wakeWorkflows } from './queue.js';
-import { countWithinLimits, LEFT_JOIN_DELIVERY, LOOKED_AT, readWindow } from './window.js';
 import { admitWorkflow, enqueueWorkflow, readRunning } from './workflow-starts.js';
 
 /** The time range [since, until) in which the events were made, ms since 1970. */

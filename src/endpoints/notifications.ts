@@ -16,8 +16,8 @@ const AN_HOUR = 3_600;
 
 /**
  * Records in the caller's transaction that the operator and the endpoint's client are to be told. A worker starts the
- * workflows that send the message (src/delivery/notify.ts). Its text is fixed here, as an event's is, and has of the
- * endpoint's URL only the host.
+ * workflows that send the message (src/notifications/notify.ts). Its text is fixed here, as an event's is, and has of
+ * the endpoint's URL only the host.
  * @returns false if one of the type was recorded within the hour, or if an endpoint to be warned of is inactive
  */
 export async function notifyAbout(

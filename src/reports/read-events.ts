@@ -1,6 +1,6 @@
-import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint, type PublicEndpoint, withEndpoints } from '../endpoints/endpoints.js';
 import { newestDeliveries } from '../endpoints/health.js';
+import { LEFT_JOIN_DELIVERY, LOOKED_AT, readWithinLimits } from '../endpoints/window.js';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import type { Delivery, Event, Prisma } from '../platform/database/generated/client.js';
 import type { DeliveryStatus } from '../platform/database/generated/enums.js';

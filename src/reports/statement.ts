@@ -1,6 +1,6 @@
 import type { StatementClaims } from '../auth/authority.js';
-import { readStatementWindow, readWithinLimits } from '../delivery/window.js';
 import { getEndpoint } from '../endpoints/endpoints.js';
+import { readStatementWindow, readWithinLimits } from '../endpoints/window.js';
 import { type Handle, readClock } from '../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../platform/limits.js';
 import { Refusal, type RefusalCode } from '../platform/refusal.js';

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { fillPast } from '../../bench/past.js';
 import { makeTenants, makeTransfers, SECRET } from '../../bench/tenants.js';
-import { readBacklog } from '../../src/delivery/backlog.js';
 import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { Secret } from '../../src/platform/secret.js';
+import { readBacklog } from '../../src/reports/backlog.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 

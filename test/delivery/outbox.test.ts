@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type ExplainedDatabase, nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { readBacklog } from '../../src/delivery/backlog.js';
 import { type DueState, leaseEvents, skipWorkflows } from '../../src/delivery/outbox.js';
 import { newId } from '../../src/platform/ids.js';
+import { readBacklog } from '../../src/reports/backlog.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 import { emptyOutbox, outboxOf, setOutbox } from '../support/outbox.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { skipWorkflowsLoop } from '../../src/delivery/outbox.js';
-import { readWorkflowLoad } from '../../src/delivery/workflow-load.js';
 import type { WorkflowMode } from '../../src/platform/config/config.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Log } from '../../src/platform/telemetry/log.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
+import { readWorkflowLoad } from '../../src/reports/workflow-load.js';
 import type { CommittedEvent } from '../support/committed-event.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';

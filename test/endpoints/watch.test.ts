@@ -1,11 +1,11 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { routeNotifications } from '../../src/delivery/notify.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { setEndpointEnabledByOperator } from '../../src/endpoints/endpoints.js';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { readNotified } from '../../src/endpoints/notified.js';
 import { watchEndpoints } from '../../src/endpoints/watch.js';
+import { routeNotifications } from '../../src/notifications/notify.js';
 import { NIL_ID } from '../../src/platform/ids.js';
 import { makeBacklog } from '../support/backlog.js';
 import { openTestDatabase } from '../support/database.js';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { nodesOf, rowsOf } from '../../bench/lists/plans.js';
-import { routeNotifications } from '../../src/delivery/notify.js';
 import { leaseStarts } from '../../src/delivery/start-workflows.js';
 import { readEndpointHealth } from '../../src/endpoints/health.js';
 import { EndpointHours } from '../../src/endpoints/hours.js';
 import { watchEndpoints } from '../../src/endpoints/watch.js';
+import { routeNotifications } from '../../src/notifications/notify.js';
 import { expireAudit } from '../../src/platform/audit.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { NIL_ID, newId } from '../../src/platform/ids.js';

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Filled, fill, readFilled } from '../../bench/lists/fill.js';
 import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
 import { listQueries } from '../../bench/lists/queries.js';
-import { LOOKED_AT } from '../../src/delivery/window.js';
+import { LOOKED_AT } from '../../src/endpoints/window.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 
 // Checks the plans that Postgres runs on a table big enough for its indexes.

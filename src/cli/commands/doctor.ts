@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import { findMasterKeyFault } from '../../auth/master-key.js';
-import { readWorkflowLoad } from '../../delivery/workflow-load.js';
 import { type Config, loadConfig } from '../../platform/config/config.js';
 import { ConfigError } from '../../platform/config/config-error.js';
 import { unknownSettings } from '../../platform/config/environment.js';
@@ -12,6 +11,7 @@ import { VALUE_SETTINGS } from '../../platform/database/server-settings.js';
 import { type Finding, finding } from '../../platform/finding.js';
 import { cautionsOf, nodeFault } from '../../process/cautions.js';
 import { oneLine } from '../../process/lifecycle.js';
+import { readWorkflowLoad } from '../../reports/workflow-load.js';
 import type { Command, CommandResult } from '../command.js';
 import { embeddedTemporalStart, findEnvironment } from '../with-database.js';
 
@@ -66,7 +66,7 @@ async function examine(): Promise<Finding[]> {
 /** Sends a test to `NOTIFY_URL`. */
 async function notifyFindings(config: Config): Promise<Finding[]> {
   if (!config.notify) return [];
-  const { sendTest } = await import('../../delivery/notify.js');
+  const { sendTest } = await import('../../notifications/notify.js');
   const outcome = await sendTest(config).catch((error: unknown) => ({ error: oneLine(error), responseStatus: null }));
   const response = outcome?.responseStatus ?? outcome?.error;
   const fault = `a test message to NOTIFY_URL was not received from this machine: ${response}`;

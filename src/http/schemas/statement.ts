@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SHOWN_PERIODS } from '../../delivery/window.js';
+import { SHOWN_PERIODS } from '../../endpoints/window.js';
 import { DISABLED_REASONS } from '../../platform/vocabulary.js';
 import type { Statement } from '../../reports/statement.js';
 import { count, present, time, until, view, when } from './fields.js';

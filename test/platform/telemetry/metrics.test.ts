@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { measureBacklog } from '../../../src/delivery/backlog.js';
 import { measureProcess } from '../../../src/platform/telemetry/gauges.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
+import { measureBacklog } from '../../../src/reports/backlog.js';
 import { startApi } from '../../support/api.js';
 import { waitFor } from '../../support/wait-for.js';
 

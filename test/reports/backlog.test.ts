@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { readBacklog } from '../../src/delivery/backlog.js';
 import type { OutboxState } from '../../src/platform/database/generated/enums.js';
+import { readBacklog } from '../../src/reports/backlog.js';
 import { commitEvent } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import { setOutbox } from '../support/outbox.js';

@@ -1,5 +1,9 @@
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import type { NotifyInput, NotifyResult, Recipient } from '../../workflows/notify.js';
+import type { LiveWorkers } from '../delivery/live-workers.js';
+import { createAddressGuard } from '../delivery/sender/address-guard.js';
+import { createSender, type Sender, type SendOutcome } from '../delivery/sender/send.js';
+import { enqueueWorkflow, keepStarted } from '../delivery/workflow-starts.js';
 import { type Facts, notifyOperator } from '../endpoints/notifications.js';
 import { watchEndpoints } from '../endpoints/watch.js';
 import type { Config } from '../platform/config/config.js';
@@ -12,11 +16,7 @@ import { Periodic } from '../platform/periodic.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { Metrics } from '../platform/telemetry/metrics.js';
 import { EVENT_VERSION, type NotificationType } from '../platform/vocabulary.js';
-import { readBacklog } from './backlog.js';
-import type { LiveWorkers } from './live-workers.js';
-import { createAddressGuard } from './sender/address-guard.js';
-import { createSender, type Sender, type SendOutcome } from './sender/send.js';
-import { enqueueWorkflow, keepStarted } from './workflow-starts.js';
+import { readBacklog } from '../reports/backlog.js';
 
 const INTERVAL = 1_000;
 /** Endpoints of one look, and messages that get their workflows at once. */
