@@ -59,26 +59,6 @@ test('reads the body from standard input, and warns that --secret is visible to 
   });
 });
 
-test.each([
-  ['another secret', () => header('another secret of 20'), 'signature_mismatch'],
-  ['too old', () => header(SECRET, new Date(Date.now() - 400_000)), 'too_old'],
-  ['too far ahead', () => header(SECRET, new Date(Date.now() + 400_000)), 'too_new'],
-  ['no header at all', () => 'v0=abc', 'malformed_header'],
-])('exits with 1 and reports the error: %s', async (_, makeHeader, expected) => {
-  const args = ['verify', '--secret-file', secretFile, '--header', makeHeader(), '--body', bodyFile];
-  const { code, stdout, stderr } = await runCommand([...args, '--json']);
-  const { detail, ...verdict } = JSON.parse(stdout);
-  expect({ code, stderr, verdict }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(/^[^\n]+\n$/),
-    verdict: { verified: false, code: expected, ...(expected === 'signature_mismatch' && { explanation: 'unknown' }) },
-  });
-  expect(stderr).toContain(`: ${detail}`);
-
-  const plain = await runCommand(args);
-  expect(plain).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(/^[^\n]+\n$/) });
-});
-
 describe('the explanation of a mistake', () => {
   const sign = (text: string, key = SECRET) => createHmac('sha256', key).update(text).digest('hex');
   const explain = async (made: { header: string; body?: string }, ...more: string[]) => {
@@ -105,11 +85,5 @@ describe('the explanation of a mistake', () => {
       expect(code).toBe(1);
       expect(verdict).toMatchObject({ code: 'signature_mismatch', explanation: 'body_without_timestamp' });
     }
-  });
-
-  test('says so if no known mistake explains the digest, and never prints the secret', async () => {
-    const { verdict, text } = await explain({ header: header() }, '--v0', sign('x', 'y'));
-    expect(verdict).toMatchObject({ explanation: 'unknown', detail: expect.stringContaining('byte by byte') });
-    expect(text).not.toContain(SECRET);
   });
 });

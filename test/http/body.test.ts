@@ -33,21 +33,13 @@ describe('a request body', () => {
     expect([status, body.code]).toEqual([400, 'malformed_request']);
   });
 
-  it.each(['null', '[]', '"x"', '5', 'true', '[[[[1]]]]', `${'['.repeat(30_000)}${']'.repeat(30_000)}`])(
-    'of %.20s is not an object',
-    async (raw) => {
-      const { status, body } = await post(raw);
-      expect([status, body.code, body.errors]).toEqual([
-        422,
-        'invalid_request',
-        [{ pointer: '', code: 'invalid_type', detail: 'must be an object' }],
-      ]);
-    },
-  );
-
-  it('nested 9,000 levels deep is rejected and is no fault', async () => {
-    const { status } = await post(`{"metadata":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}`);
-    expect([400, 422]).toContain(status);
+  it.each(['null', '[]', '"x"', '5', 'true', '[[[[1]]]]'])('of %.20s is not an object', async (raw) => {
+    const { status, body } = await post(raw);
+    expect([status, body.code, body.errors]).toEqual([
+      422,
+      'invalid_request',
+      [{ pointer: '', code: 'invalid_type', detail: 'must be an object' }],
+    ]);
   });
 
   it.each([

@@ -58,16 +58,7 @@ describe.each(Object.entries({ ...FRAMEWORKS, ...HOSTS }))('%s', (name, start) =
       body,
       /^signature_mismatch/,
     ],
-    ['a changed body', {}, body.replace('SENT', 'FAIL'), /^signature_mismatch/],
-    ['an old delivery', { 'service-signature': signatureHeader({ secret, t: now(-360), body }) }, body, /^too_old/],
-    [
-      'a delivery from the future',
-      { 'service-signature': signatureHeader({ secret, t: now(3_600), body }) },
-      body,
-      /^too_new/,
-    ],
     ['no signature', { 'service-signature': '' }, body, /^missing_header/],
-    ['words', { 'service-signature': 'sha256=abc' }, body, /^malformed_header/],
   ])('rejects %s with 400 and the reason', async (_, headers, text, says) => {
     const url = await start(options);
     const signature = signatureHeader({ secret, t: now(), body });

@@ -52,57 +52,23 @@ const echo = (status: number): StubAnswer =>
     errors: [{ pointer: `/${SECRET}`, code: STUB_SECRET, detail: 'token-1' }],
   });
 
-test.each<[string, (stub: StubService) => void]>([
-  [
-    'an error that returns the secrets',
-    () => {
-      stub.otherwise = () => echo(422);
-    },
-  ],
-  [
-    'a 503 that returns the secrets',
-    () => {
-      stub.otherwise = () => echo(503);
-    },
-  ],
-  [
-    'a second 401',
-    () => {
-      stub.otherwise = () => echo(401);
-    },
-  ],
-  [
-    'a broken connection',
-    () => {
-      stub.otherwise = () => 'broken';
-    },
-  ],
-  [
-    'a page of a proxy',
-    () => {
-      stub.otherwise = () => ({ status: 502, text: STUB_SECRET + SECRET });
-    },
-  ],
+test.each<[string, Partial<StubService>]>([
+  ['an error that returns the secrets', { otherwise: () => echo(422) }],
+  ['a 503 that returns the secrets', { otherwise: () => echo(503) }],
+  ['a second 401', { otherwise: () => echo(401) }],
+  ['a broken connection', { otherwise: () => 'broken' }],
+  ['a page of a proxy', { otherwise: () => ({ status: 502, text: STUB_SECRET + SECRET }) }],
   [
     'no JSON',
-    () => {
-      stub.otherwise = () => ({ status: 200, text: STUB_SECRET, headers: { 'content-type': 'application/json' } });
-    },
+    { otherwise: () => ({ status: 200, text: STUB_SECRET, headers: { 'content-type': 'application/json' } }) },
   ],
   [
     'a rejected token',
-    () => {
-      stub.tokenAnswers = [{ status: 401, json: { error: 'invalid_client', error_description: STUB_SECRET } }];
-    },
+    { tokenAnswers: [{ status: 401, json: { error: 'invalid_client', error_description: STUB_SECRET } }] },
   ],
-  [
-    'a redirect',
-    () => {
-      stub.otherwise = () => ({ status: 307, headers: { location: `http://127.0.0.1:1/${STUB_SECRET}` } });
-    },
-  ],
-])('no error shows a secret or a token: %s', async (_, prepare) => {
-  prepare(stub);
+  ['a redirect', { otherwise: () => ({ status: 307, headers: { location: `http://127.0.0.1:1/${STUB_SECRET}` } }) }],
+])('no error shows a secret or a token: %s', async (_, answers) => {
+  Object.assign(stub, answers);
   const error = await failureOf(stub.client().webhookEndpoints.register(endpointRequest()));
   expect((error as Error).name).toBe('TransferServiceError');
   const text = printed(error);

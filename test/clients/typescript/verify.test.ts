@@ -30,17 +30,13 @@ function refusal(delivery: Partial<Verifiable>): SignatureError {
   throw new Error('was accepted');
 }
 
+// Each spelling of a header, each time and each mistake: clients/vectors (verifiers.test.ts).
 describe('accepts', () => {
   test.each<[string, Partial<Verifiable>]>([
     ['a delivery as it was sent', {}],
     ['the body as bytes', { body: Buffer.from(body) }],
     ['the secret as bytes', { secret: Buffer.from(secret) }],
     ['the header as a list of one', { header: [header] }],
-    ['the fields in another order, with space between', { header: `v0=${v0}, t=${t}` }],
-    ['a field that a later version adds', { header: `${header},v1=abc` }],
-    ['digits in upper case', { header: `t=${t},v0=${v0.toUpperCase()}` }],
-    ['a delivery that is exactly 5 minutes old', { now: later(300) }],
-    ['a delivery exactly 5 minutes ahead of the clock', { now: later(-300) }],
     ['an older delivery within a longer tolerance', { now: later(900), toleranceSeconds: 900 }],
     ['a delivery further ahead within a longer tolerance', { now: later(-900), toleranceSeconds: 900 }],
   ])('%s', (_, delivery) => {
@@ -59,41 +55,16 @@ describe('accepts', () => {
       }),
     ).toThrow(SignatureError);
   });
-
-  test('a timestamp without a zone as UTC', () => {
-    const bare = signatureHeader({ secret: new Secret(secret), t: '2026-11-21T10:00:00.123', body });
-    expect(verify({ header: bare, body, secret, now: signedAt })).toEqual({ t: signedAt });
-  });
 });
 
 describe('rejects', () => {
   test.each<[string, SignatureErrorCode, Partial<Verifiable>]>([
     ['no header', 'missing_header', { header: undefined }],
     ['the null of `Headers.get`', 'missing_header', { header: null }],
-    ['an empty header', 'missing_header', { header: '' }],
     ['an empty list', 'missing_header', { header: [] }],
     ['two headers', 'malformed_header', { header: [header, header] }],
-    ['words', 'malformed_header', { header: 'sha256 abc' }],
-    ['no t', 'malformed_header', { header: `v0=${v0}` }],
-    ['no v0', 'malformed_header', { header: `t=${t}` }],
-    ['v0 twice', 'malformed_header', { header: `${header},v0=${v0}` }],
-    ['a v0 too short', 'malformed_header', { header: `t=${t},v0=${v0.slice(1)}` }],
-    ['a v0 that is not hexadecimal', 'malformed_header', { header: `t=${t},v0=${'g'.repeat(64)}` }],
-    ['an empty v0', 'malformed_header', { header: `t=${t},v0=` }],
-    ['a t that is a number', 'bad_timestamp', { header: `t=1763719200,v0=${v0}` }],
-    ['a t that is not a date', 'bad_timestamp', { header: `t=2026-13-21T10:00:00.123Z,v0=${v0}` }],
-    ['another t', 'signature_mismatch', { header: `t=2026-11-21T10:00:00.124Z,v0=${v0}` }],
-    ['another secret', 'signature_mismatch', { secret: 'another-secret-entirely' }],
-    ['another body', 'signature_mismatch', { body: body.replace('1', '2') }],
-    ['a delivery older than 5 minutes', 'too_old', { now: later(300.001) }],
-    ['a delivery more than 5 minutes ahead', 'too_new', { now: later(-300.001) }],
-    ['a delivery from next year', 'too_new', { now: later(-365 * 86_400) }],
   ])('%s: %s', (_, code, delivery) => {
     expect(refusal(delivery).code).toBe(code);
-  });
-
-  test('an old delivery with a wrong signature: signature_mismatch', () => {
-    expect(refusal({ secret: 'another-secret-entirely', now: later(9999) }).code).toBe('signature_mismatch');
   });
 });
 

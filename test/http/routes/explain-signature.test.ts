@@ -71,14 +71,4 @@ describe('POST /deliveries/{id}/attempts/{number}/explain-signature', () => {
     const { status, body: problem } = await own.call('POST', pathOf(made), { json: { v0: '' } });
     expect([status, problem.code]).toEqual([409, 'secret_erased']);
   });
-
-  it('explains at most 30 a minute for a client, and says when to try again', async () => {
-    const eager = await api.client();
-    const made = await deliverTo(api, eager);
-    const ask = () => eager.call('POST', pathOf(made), { json: { v0: '' } });
-    for (let i = 0; i < 30; i++) expect((await ask()).status).toBe(200);
-    const refused = await ask();
-    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  });
 });

@@ -95,24 +95,6 @@ describe('the list of missed events is rejected', () => {
     expect(await refusal({ ...query, missing_from: 'all' })).toEqual([422, [['missing_from', 'invalid_id']]]);
   });
 
-  it('beyond 20 a minute, statements included; other lists of events are not', async () => {
-    const { client, webhookId, query } = await setUp();
-    const statement = () =>
-      client.call('GET', `/webhook-endpoints/${webhookId}/statement?since=${query.created_after}`);
-    for (let i = 0; i < 10; i++) {
-      expect([(await statement()).status, (await list(client, query)).status]).toEqual([200, 200]);
-    }
-    for (const ask of [statement, () => list(client, query)]) {
-      const { status, body, headers } = await ask();
-      expect([status, body.code, Number(headers.get('retry-after')) > 0]).toEqual([
-        429,
-        'statement_limit_reached',
-        true,
-      ]);
-    }
-    expect((await list(client, {})).status).toBe(200);
-  });
-
   it('while a statement or another list of the same client is in progress', async () => {
     const { client, query } = await setUp();
     const during = await atomically(api.database, async (tx) => {

@@ -193,21 +193,6 @@ it('are limited to one for an endpoint and two for a client, across processes', 
   expect(said(await recover(client, three))).toEqual([202, 1]);
 });
 
-it('are limited to ten an hour for an endpoint', async () => {
-  const client = await api.client();
-  const { webhookId, deliveryId } = await failing(client);
-  for (let i = 0; i < 10; i++) {
-    expect(said(await recover(client, webhookId))).toEqual([202, 1]);
-    await carryOut(webhookId);
-    await fail(deliveryId);
-  }
-  const refused = await recover(client, webhookId);
-  expect(said(refused)).toEqual([429, 'recover_limit_reached']);
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500);
-  await api.database.prisma.endpoint.update({ where: { id: webhookId }, data: { enabled: false } });
-  expect(said(await recover(client, webhookId))).toEqual([409, 'endpoint_not_active']);
-});
-
 it('run until they have ended: a terminated workflow starts again, and blocks another recovery until then', async () => {
   const client = await api.client();
   const { webhookId } = await failing(client);

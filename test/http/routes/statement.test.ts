@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import { openApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent } from '../../support/events.js';
-import { OPERATOR } from '../../support/factories.js';
-import { move, moveMany } from '../../support/history.js';
+import { moveMany } from '../../support/history.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
 const DAY = 86_400_000;
@@ -22,9 +20,6 @@ async function register(client: TestClient, overrides = {}): Promise<string> {
 function statement(client: TestClient, webhookId: string, query: Record<string, string>) {
   return client.call('GET', `/webhook-endpoints/${webhookId}/statement?${new URLSearchParams(query)}`);
 }
-
-const enable = (client: TestClient, webhookId: string, enabled: boolean) =>
-  client.call('PUT', `/webhook-endpoints/${webhookId}`, { json: { url: 'https://example.com/hooks', enabled } });
 
 describe('the statement of an endpoint', () => {
   it('ends now by the clock of events, as do a recovery and a list of missing events, whatever the clock of the API', async () => {
@@ -89,17 +84,6 @@ describe('the statement of an endpoint', () => {
     });
   });
 
-  it('counts the events that the service makes, with `until` now by default', async () => {
-    const client = await api.client();
-    const before = await client.call('POST', '/transfers', { json: transferRequest() });
-    await move(client, before.body.id, 'PROCESSING');
-    const webhookId = await register(client);
-    await moveMany(client, 3);
-    const { body } = await statement(client, webhookId, { since: iso(Date.now() - MINUTE) });
-    expect(body).toMatchObject({ events: 4, pending: 3, missing: 1, complete: false, final: false });
-    expect(Math.abs(Date.now() - Date.parse(body.until))).toBeLessThan(30_000);
-  });
-
   it('of a new endpoint said by default that the events before its registration had not arrived', async () => {
     const client = await api.client();
     await moveMany(client, 2);
@@ -149,33 +133,6 @@ describe('the statement of an endpoint', () => {
 });
 
 describe('the disabled periods of a statement', () => {
-  it('are those in which client or operator had disabled the endpoint, oldest first; `to` is null for the current one', async () => {
-    const client = await api.client();
-    const webhookId = await register(client);
-    const since = iso(Date.now() - MINUTE);
-    const times = [Date.now()];
-    const step = async (work: () => Promise<unknown>) => {
-      await work();
-      times.push(Date.now());
-    };
-    await step(() => enable(client, webhookId, false));
-    await step(() => enable(client, webhookId, true));
-    await step(() => enable(client, webhookId, false));
-    await step(() => setEndpointEnabledByOperator(api.database, OPERATOR, webhookId, false));
-    const { disabled_periods: periods } = (await statement(client, webhookId, { since })).body;
-    expect(periods).toEqual([
-      { from: expect.any(String), to: expect.any(String), reason: 'owner' },
-      { from: expect.any(String), to: expect.any(String), reason: 'owner' },
-      { from: periods[1].to, to: null, reason: 'operator' },
-    ]);
-    const changes = [periods[0].from, periods[0].to, periods[1].from, periods[1].to].map((at) => Date.parse(at));
-    for (const [i, at] of changes.entries()) {
-      // Postgres rounds to the millisecond.
-      expect(at).toBeGreaterThanOrEqual((times[i] ?? 0) - 1);
-      expect(at).toBeLessThanOrEqual((times[i + 1] ?? 0) + 1);
-    }
-  });
-
   it('begin with the registration for an endpoint that is registered with enabled false', async () => {
     const client = await api.client();
     const webhookId = await register(client, { enabled: false });
@@ -236,19 +193,6 @@ describe('a statement is rejected', () => {
     expect(await refusal(future)).toEqual([422, 'invalid_request', [['until', 'invalid_time']]]);
     const since = iso(Date.now());
     expect(await refusal({ since, until: since })).toEqual([422, 'invalid_request', [['until', 'invalid_range']]]);
-  });
-
-  it('beyond 20 a minute for a client, with Retry-After; another client is not affected', async () => {
-    const client = await api.client();
-    const webhookId = await register(client);
-    const window = { since: iso(Date.now() - MINUTE) };
-    for (let i = 0; i < 20; i++) expect((await statement(client, webhookId, window)).status).toBe(200);
-    const { status, body, headers } = await statement(client, webhookId, window);
-    expect([status, body.code]).toEqual([429, 'statement_limit_reached']);
-    const wait = Number(headers.get('retry-after'));
-    expect(wait > 0 && wait <= 60).toBe(true);
-    const another = await api.client();
-    expect((await statement(another, await register(another), window)).status).toBe(200);
   });
 
   it('while another of the same client is in progress, and with 503 after 5 s; nothing keeps running in Postgres', async () => {

@@ -9,7 +9,7 @@ const openid = await importTool('openid-client');
 // The tests use plain HTTP on the same machine on purpose; the libraries mark the option for it as deprecated.
 const insecure = { [oauth.allowInsecureRequests]: true };
 
-describe.each(['', '/auth', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => {
+describe.each(['', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => {
   let auth: AuthApi;
   let client: Credentials;
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../../../src/platform/config/config.js';
-import { ConfigError } from '../../../src/platform/config/config-error.js';
+import { linesOf } from '../../support/configuration.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'secret-sources-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -15,16 +15,6 @@ function file(name: string, content: string | Uint8Array): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
-}
-
-function linesOf(env: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    readEnvironment(env);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.lines;
-    throw error;
-  }
-  return [];
 }
 
 describe('a secret in a file', () => {
@@ -67,7 +57,7 @@ describe('a secret in a file', () => {
       expect(readEnvironment({ MASTER_KEY_FILE }).MASTER_KEY).toEqual(readEnvironment({ MASTER_KEY }).MASTER_KEY);
     }
     for (const bytes of [Buffer.from(MASTER_KEY, 'utf16le'), Buffer.from([0xe9, 0x0a])]) {
-      expect(linesOf({ MASTER_KEY_FILE: file('binary', bytes) })).toEqual([
+      expect(linesOf(() => readEnvironment({ MASTER_KEY_FILE: file('binary', bytes) }))).toEqual([
         expect.stringMatching(/^MASTER_KEY_FILE: names a file that is not text in UTF-8/),
       ]);
     }
@@ -101,14 +91,14 @@ describe('a secret in a file', () => {
       'MASTER_KEY_FILE: give 32 bytes in base64',
     ],
   ])('is refused with the name of the variable if %s', (_, env, line) => {
-    expect(linesOf(env)).toEqual([expect.stringContaining(line)]);
+    expect(linesOf(() => readEnvironment(env))).toEqual([expect.stringContaining(line)]);
   });
 
   it.each([
     ['the content of the file', { MASTER_KEY_FILE: file('leak', 'hunter2') }],
     ['a secret that was given as a path by mistake', { DATABASE_URL_FILE: URL_WITH_PASSWORD }],
   ])('keeps %s out of the error', (_, env) => {
-    expect(linesOf(env)).toHaveLength(1);
-    expect(linesOf(env).join()).not.toContain('hunter2');
+    expect(linesOf(() => readEnvironment(env))).toHaveLength(1);
+    expect(linesOf(() => readEnvironment(env)).join()).not.toContain('hunter2');
   });
 });

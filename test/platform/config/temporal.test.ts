@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { readEnvironment, temporalAt } from '../../../src/platform/config/config.js';
-import { ConfigError } from '../../../src/platform/config/config-error.js';
 import { makeAuthorities } from '../../support/certificates.js';
+import { linesOf } from '../../support/configuration.js';
 
 const authorities = makeAuthorities();
 const ca = authorities.make('ca');
@@ -11,16 +11,6 @@ afterAll(() => authorities.remove());
 
 const [CERT, KEY, CA] = [client.certificate, client.key, ca.certificate];
 const read = (env: Record<string, string>) => temporalAt('temporal.internal:7233', readEnvironment(env));
-function linesOf(env: Record<string, string>): readonly string[] {
-  try {
-    read(env);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.lines;
-    throw error;
-  }
-  return [];
-}
-
 describe("Temporal's TLS settings", () => {
   it.each<[string, Record<string, string>]>([
     ['TEMPORAL_TLS', { TEMPORAL_TLS: 'true' }],
@@ -68,7 +58,7 @@ describe("Temporal's TLS settings", () => {
       'TEMPORAL_TLS_SERVER_CA_CERT_PATH: TEMPORAL_TLS_SERVER_CA_CERT_DATA is given too',
     ],
   ])('refuse %s in one line, without the content', (_what, env, start) => {
-    const lines = linesOf(env);
+    const lines = linesOf(() => read(env));
     expect(lines).toEqual([expect.stringMatching(new RegExp(`^${start}`))]);
     expect(lines.join()).not.toMatch(/hunter2|BEGIN/);
   });
