@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
@@ -16,16 +16,12 @@ import {
   verifiedClient,
   watched,
 } from '../support/authority.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { masterKeys, OPERATOR } from '../support/factories.js';
 
-let database: TestDatabase;
+const database = await openTestDatabase();
 let clock: TestClock;
 let authority: Authority;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(() => {
   clock = new TestClock();
   authority = testAuthority(database, { clock });
@@ -183,19 +179,16 @@ it('throws unavailable for tokens and clients while the store is down', async ()
 });
 
 describe('access tokens', () => {
-  let database: TestDatabase;
   let authority: Authority;
   let client: VerifiedClient;
   let good: string;
   const clock = new TestClock();
 
   beforeAll(async () => {
-    database = await createTestDatabase();
     authority = testAuthority(database, { clock });
     client = await verifiedClient(authority, database);
     good = (await authority.issue(client)).accessToken;
   });
-  afterAll(() => database.drop());
 
   const authenticate = (token: string) => authority.authenticate(token, ADDRESS);
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   changeClient,
   createClient,
@@ -10,14 +10,10 @@ import {
   showClient,
 } from '../../src/auth/clients.js';
 import { newId } from '../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { OPERATOR } from '../support/factories.js';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 12 });
-});
-afterAll(() => database.drop());
+const database = await openTestDatabase({ poolSize: 12 });
 
 const make = () => createClient(database, OPERATOR, { name: 'Acme' });
 const active = async (clientId: string) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { findMasterKeyFault, rotateMasterKey } from '../../src/auth/master-key.js';
 import { rotateSigningKey } from '../../src/auth/signing-keys.js';
 import { headerColumns, openHeaders } from '../../src/endpoints/headers.js';
@@ -7,17 +7,15 @@ import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import { ADDRESS, testAuthority, verifiedClient } from '../support/authority.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openEmptyDatabase } from '../support/database.js';
 import { makeClient, OPERATOR } from '../support/factories.js';
 import { startRole } from '../support/role-process.js';
 
-let database: TestDatabase;
+const database = await openEmptyDatabase();
 let clientId: string;
 beforeEach(async () => {
-  database = await createTestDatabase();
   clientId = await makeClient(database);
 });
-afterEach(() => database.drop());
 
 const [old, current] = [randomBytes(32), randomBytes(32)].map((key) => new Secret<Uint8Array>(key));
 const before = new MasterKeys(old!);

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { decodeProtectedHeader, exportJWK } from 'jose';
 import {
   KeyRing,
@@ -11,15 +11,11 @@ import {
 import { EnvelopeError, MasterKeys } from '../../src/platform/database/encryption.js';
 import { Secret } from '../../src/platform/secret.js';
 import { ADDRESS, LIFETIME, TestClock, testAuthority, verifiedClient } from '../support/authority.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openEmptyDatabase } from '../support/database.js';
 import { masterKeys, OPERATOR } from '../support/factories.js';
 import { waitFor } from '../support/wait-for.js';
 
-let database: TestDatabase;
-beforeEach(async () => {
-  database = await createTestDatabase({ poolSize: 10 });
-});
-afterEach(() => database.drop());
+const database = await openEmptyDatabase({ poolSize: 10 });
 
 const kidOf = (token: string) => decodeProtectedHeader(token).kid;
 const kids = async (authority: ReturnType<typeof testAuthority>) => (await authority.jwks()).keys.map(({ kid }) => kid);

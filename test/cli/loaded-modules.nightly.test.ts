@@ -1,20 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../support/cli.js';
+import { openFolder } from '../support/folder.js';
 
 /** Files that may load before the command is known. */
 const LIGHT = /^src\/(cli\/(view\/)?|process\/|platform\/(config\/)?)?[^/]+\.js$/;
 const UNREACHABLE = 'postgresql://nobody@127.0.0.1:1/none';
 
-let folder: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cli-modules-'));
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = openFolder();
 
 /** The packages and the project's own files that a command loads. */
 async function loadedBy(args: readonly string[], env: Record<string, string> = {}) {

@@ -252,13 +252,6 @@ describe('endpoints disable on a terminal', () => {
     expect(answerOnTerminal(['endpoints', 'disable', id], env, 'yes\n')).toContain('10,000 or more pending deliveries');
     expect(await isEnabled()).toBe(false);
   });
-
-  onLinux('does not ask with --yes', async () => {
-    const { id } = await makeEndpoint(database, await makeClient(database));
-    const printed = answerOnTerminal(['endpoints', 'disable', id, '--yes'], env, '');
-    expect(printed).toMatch(/^disabled_reason +operator\r$/m);
-    expect(printed).not.toContain('Type yes');
-  });
 });
 
 test('migrate applies pending migrations and can be run again', async () => {

@@ -1,14 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { openSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createCli } from '../../src/cli/program.js';
 import { runCli, startCli } from '../support/cli.js';
 import { runCommand } from '../support/command.js';
+import { openFolder } from '../support/folder.js';
 
 /** The commands that `program` has, those of its groups included. */
 const commandsOf = (program: Command, group = ''): [string, Command][] =>
@@ -24,13 +23,7 @@ const COMMANDS = commandsOf(await createCli({ start: role, api: role, worker: ro
 );
 const ID = '0195f000-0000-7000-8000-000000000000';
 
-let folder: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cli-'));
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = openFolder();
 
 describe('every command', () => {
   test.each(COMMANDS)('%s explains itself and has --json', (name, command) => {

@@ -1,27 +1,19 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { standardHeaders } from '../../clients/typescript/src/standard.js';
 import { runCommand } from '../support/command.js';
+import { openFolder } from '../support/folder.js';
 
 const SECRET = 'correct horse battery';
 const BODY = '{"id":"0195f000-0000-7000-8000-000000000000"}';
 
-let folder: string;
-let secretFile: string;
-let bodyFile: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'verify-'));
-  secretFile = join(folder, 'secret');
-  bodyFile = join(folder, 'body');
-  writeFileSync(secretFile, `${SECRET}\n`);
-  writeFileSync(bodyFile, BODY);
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = openFolder();
+const secretFile = join(folder, 'secret');
+const bodyFile = join(folder, 'body');
+writeFileSync(secretFile, `${SECRET}\n`);
+writeFileSync(bodyFile, BODY);
 
 function header(secret = SECRET, at = new Date()): string {
   const t = at.toISOString();

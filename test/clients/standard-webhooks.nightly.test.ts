@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
 import { Secret } from '../../src/platform/secret.js';
 import { splitRequest } from '../support/delivered.js';
 import { type FetchedProgram, runFetched, testFetched } from '../support/fetched-program.js';
+import { openFolder } from '../support/folder.js';
 import { closeAll, OK, outgoing, receiver, sender } from '../support/sender.js';
 
 // The official libraries of Standard Webhooks. That of npm is in test/system/delivery.test.ts.
@@ -42,10 +41,9 @@ const LIBRARIES: Record<string, FetchedProgram & { prints: string }> = {
   },
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'standard-webhooks-'));
+const folder = openFolder();
 afterAll(async () => {
   await closeAll();
-  rmSync(folder, { recursive: true });
 });
 
 for (const [language, program] of Object.entries(LIBRARIES)) {

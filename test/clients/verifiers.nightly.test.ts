@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openFolder } from '../support/folder.js';
 import { clients, runIn, testWith, vectorLines } from '../support/vectors.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'verifiers-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const folder = openFolder();
 const passes = { status: 0, output: expect.stringMatching(/\b0 failed|^ok /m) };
 const compiles = { status: 0, output: '' };
 

@@ -83,8 +83,6 @@ describe('a request is counted before any work', () => {
   test.each([
     ['a page without a session', '/console'],
     ['a path without a page', '/console/nothing'],
-    ['a path that cannot be decoded', '/console/%ff'],
-    ['an asset that does not exist', '/console/assets/nothing'],
     ['the sign-in', '/console/sign-in'],
   ])('%s, by address', async (_, path) => {
     const from = somewhere();
@@ -168,10 +166,11 @@ describe('a query and a form have at most 20 parameters, counted before they are
 
 test('if Postgres is halted, a page responds before the request deadline, and a person can try again', async () => {
   const proxy = await startHaltingProxy(auth.database.url);
-  const halting = openDatabase({ url: proxy.url, poolSize: 4, limits: limitsWithin(15_000) });
+  const halting = openDatabase({ url: proxy.url, poolSize: 4, limits: limitsWithin(20_000) });
   const { authority, authUrl, baseUrl } = auth;
   const dependencies = { authority, database: halting };
-  const api = await startApi({ env: { BASE_URL: baseUrl, AUTH_URL: authUrl }, database: auth.database, dependencies });
+  const env = { BASE_URL: baseUrl, AUTH_URL: authUrl, REQUEST_DEADLINE: '20s' };
+  const api = await startApi({ env, database: auth.database, dependencies });
   const session = consoleBrowser({ url: api.url, baseUrl });
   session.cookie = (await signedInBrowser(auth, await auth.client())).cookie;
   expect((await session.get('/console/deliveries')).status).toBe(200);
@@ -179,8 +178,8 @@ test('if Postgres is halted, a page responds before the request deadline, and a 
   const begun = performance.now();
   const { status, text } = await session.get('/console/deliveries?status=failed');
   expect(status).toBe(503);
-  // The page's own limit, and not the 15 s of the request, on a machine that does other work too.
-  expect(performance.now() - begun).toBeLessThan(10_000);
+  // The page's own limit of 4 s, and not the 20 s of the request, on a machine that does other work too.
+  expect(performance.now() - begun).toBeLessThan(15_000);
   expect(text).toMatch(/<a [^>]*href="\/console\/deliveries\?status=failed"[^>]*>Try again<\/a>/);
   proxy.resume();
   expect((await session.get('/console/deliveries?status=failed')).status).toBe(200);

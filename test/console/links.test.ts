@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { changeClient } from '../../src/auth/clients.js';
 import { makeOperatorLink } from '../../src/auth/console-sessions.js';
 import { revokeSigningKey } from '../../src/auth/signing-keys.js';
-import { startApi, type TestApi } from '../support/api.js';
-import { type AuthApi, type Credentials, startAuthApi } from '../support/auth-api.js';
+import { openApi } from '../support/api.js';
+import { type Credentials, openAuthApi } from '../support/auth-api.js';
 import { consoleBrowser, operatorBrowser, signedInBrowser } from '../support/console.js';
 import { OPERATOR } from '../support/factories.js';
+import { setUses } from '../support/limits.js';
 
-let auth: AuthApi;
+const env = { TRUSTED_PROXIES: '127.0.0.0/8' };
+const auth = await openAuthApi({ env });
+const { authority, database } = auth;
 /** A second process of the API. */
-let second: TestApi;
-beforeAll(async () => {
-  const env = { TRUSTED_PROXIES: '127.0.0.0/8' };
-  auth = await startAuthApi({ env });
-  const { authority, database } = auth;
-  second = await startApi({ env: { ...env, BASE_URL: auth.baseUrl }, database, dependencies: { authority } });
-});
-afterAll(async () => {
-  await second.close();
-  await auth.close();
-});
+const second = await openApi({ env: { ...env, BASE_URL: auth.baseUrl }, database, dependencies: { authority } });
 
 const browser = (url = auth.api.url) => consoleBrowser({ url, baseUrl: auth.baseUrl });
 
@@ -93,7 +86,7 @@ describe('POST /console-sessions', () => {
     const links = [];
     for (let i = 0; i < 20; i++) links.push(await operatorLink());
     await expect(operatorLink()).rejects.toMatchObject({ code: 'console_link_limit_reached' });
-    for (let i = 0; i < 60; i++) expect((await browser().post('/console/sign-in', credentials)).status).toBe(303);
+    await setUses(auth.database, 'console-sign-ins', id, 60);
     expect((await browser().post('/console/sign-in', credentials)).status).toBe(429);
     const { pathname, hash } = new URL(links[0]?.url ?? '');
     expect((await browser().post(pathname, { code: hash.slice(1) })).status).toBe(303);

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { freePort } from '../../src/platform/free-port.js';
+import { openFolder } from '../support/folder.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -12,12 +12,11 @@ const root = join(import.meta.dirname, '../..');
 const read = (document: string) => readFileSync(join(root, document), 'utf8');
 
 const local = makeLocalDir();
-const folder = mkdtempSync(join(tmpdir(), 'readme-'));
+const folder = openFolder();
 const started: ChildProcess[] = [];
 afterAll(async () => {
   for (const child of started) if (child.exitCode === null && child.kill()) await once(child, 'exit');
   await local.remove();
-  rmSync(folder, { recursive: true });
 });
 
 test('a user who pastes the lines of the README gets the first delivery', async () => {

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../src/platform/free-port.js';
 import { must } from '../support/caller.js';
+import { openFolder } from '../support/folder.js';
 import { makeLocalDir } from '../support/local-dir.js';
 import { type ServiceProcess, startService } from '../support/service-process.js';
 import { transferRequest } from '../support/transfers.js';
@@ -19,7 +19,7 @@ const commands = new Map(
   [...guide.matchAll(/<!-- run: (\S+) -->\n *```sh\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
 );
 const local = makeLocalDir();
-const folder = mkdtempSync(join(tmpdir(), 'guide-'));
+const folder = openFolder();
 let service: ServiceProcess;
 let terminal: ChildProcess;
 let receiverPort: number;
@@ -86,7 +86,6 @@ afterAll(async () => {
   }
   await service?.stop();
   await local.remove();
-  rmSync(folder, { recursive: true });
 });
 
 test('the first delivery arrives, verified', async () => {

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { transformFileSync } from '@swc/core';
@@ -9,15 +8,14 @@ import pg from 'pg';
 import { verify } from '../../clients/typescript/src/verify.js';
 import { signatureHeader } from '../../src/delivery/sender/headers.js';
 import { Secret } from '../../src/platform/secret.js';
+import { openFolder } from '../support/folder.js';
 
 // Each snippet of the integrators' guide, and each verifier of `clients` without tests of its own, is run if its runtime
 // is installed.
 const root = join(import.meta.dirname, '../..');
 const guide = readFileSync(join(root, 'docs/guide.md'), 'utf8');
-const folder = mkdtempSync(join(tmpdir(), 'snippets-'));
+const folder = openFolder();
 const at = (name: string) => join(folder, name);
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const snippets = new Map(
   [...guide.matchAll(/<!-- snippet: (\S+) -->\n```\w+\n(.*?)```/gs)].map(([, name, code]) => [name!, code!]),
 );

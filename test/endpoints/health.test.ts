@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
 import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
 import { COUNTED_PENDING, isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
-let db: TestDatabase;
-let clientId: string;
-beforeAll(async () => {
-  db = await createTestDatabase();
-  clientId = await makeClient(db);
-});
-afterAll(() => db.drop());
+const db = await openTestDatabase();
+const clientId = await makeClient(db);
 
 async function pendingDeliveries(
   endpointId: string,

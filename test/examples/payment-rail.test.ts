@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { TransferStatus } from '../../src/platform/database/generated/enums.js';
 import { NEXT_STATUSES } from '../../src/transfers/states.js';
+import { openFolder } from '../support/folder.js';
 
 interface Rail {
   resume(): Promise<void>;
@@ -16,7 +16,7 @@ interface Bank {
 }
 let createRail: (operator: object, bank: Bank, log: () => void) => Rail;
 let openBank: (folder: string) => Bank;
-const folder = mkdtempSync(join(tmpdir(), 'rail-'));
+const folder = openFolder();
 
 beforeAll(async () => {
   const load = (name: string) =>
@@ -24,8 +24,6 @@ beforeAll(async () => {
   ({ createRail } = await load('rail.js'));
   ({ openBank } = await load('bank.js'));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const ACCOUNTS = ['DE89370400440532013000', 'REJECT', 'GB82WEST12345698765432'];
 
 /** A service with three new transfers, and a bank. */

@@ -22,7 +22,7 @@ import { makeEndpoint, masterKeys } from '../support/factories.js';
 // Every read of the API and the console, on tables where one endpoint of one client has nearly all rows. Postgres
 // reports the plan of each statement that ran.
 
-const ROWS = 100_000;
+const ROWS = 30_000;
 const SMALL_ROWS = 60;
 const DAY = 86_400_000;
 const TABLES = ['events', 'transfers', 'transfer_status_history', 'deliveries', 'attempts', 'endpoint_hours'];

@@ -18,7 +18,7 @@ import { type FilledDatabase, openFilled } from '../support/filled-database.js';
 
 // What works through a table in batches, beside a full table whose statistics fit none of them.
 
-const ROWS = 50_000;
+const ROWS = 20_000;
 const LIMIT = 100;
 const DAY = 86_400_000;
 /** Postgres keeps a plan from the sixth run on. */

@@ -162,9 +162,8 @@ describe('PostgresLimit', () => {
     await db.query(`update limit_uses set ends_at = now() - interval '1 second'`, []);
     await db.transaction(async (tx) => {
       await one.consume(tx, 'recovers');
-      const waits = new Promise((resolve) => setTimeout(resolve, 2_000, 'waits'));
-      const others = Promise.all(['a', 'b', 'c'].map((key) => other.consume(db, key)));
-      expect(await Promise.race([others.then(() => 'counted'), waits])).toBe('counted');
+      // They would wait for the end of this transaction.
+      await Promise.all(['a', 'b', 'c'].map((key) => other.consume(db, key)));
     });
   });
 

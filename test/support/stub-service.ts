@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeEach, jest } from '@jest/globals';
 import { TransferServiceClient } from '../../clients/typescript/src/client.js';
 import type { ClientOptions } from '../../clients/typescript/src/settings.js';
 
@@ -42,13 +43,15 @@ export const STUB_SECRET = 'the-secret-of-the-stub-client';
 export async function startStubService(): Promise<StubService> {
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request;
+    // Of the test in which the request arrived.
+    const { tokens, requests } = stub;
     const taken = { method, url, headers, body: (await buffer(request)).toString() };
     if (url === '/oauth/token') {
-      stub.tokens.push(taken);
-      const token = { access_token: `token-${stub.tokens.length}`, token_type: 'Bearer', expires_in: stub.lifetime };
+      tokens.push(taken);
+      const token = { access_token: `token-${tokens.length}`, token_type: 'Bearer', expires_in: stub.lifetime };
       answer(response, stub.tokenAnswers.shift() ?? { status: 200, json: token });
     } else {
-      stub.requests.push(taken);
+      requests.push(taken);
       answer(response, stub.answers.shift() ?? (await stub.otherwise(taken)));
     }
   });
@@ -71,6 +74,19 @@ export async function startStubService(): Promise<StubService> {
       await once(server, 'close');
     },
   };
+  return stub;
+}
+
+/** A stub for the tests of this file, which is as new before each. Its clients try again at once. */
+export async function openStubService(): Promise<StubService> {
+  const stub = await startStubService();
+  const { otherwise, lifetime } = stub;
+  beforeEach(() => {
+    jest.spyOn(Math, 'random').mockReturnValue(0);
+    Object.assign(stub, { otherwise, lifetime, tokens: [], requests: [], tokenAnswers: [], answers: [] });
+  });
+  afterEach(() => void jest.restoreAllMocks());
+  afterAll(() => stub.close());
   return stub;
 }
 

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { EventFeed } from '../../../clients/typescript/src/cli/event-feed.js';
 import { forward } from '../../../clients/typescript/src/cli/forward.js';
 import { pacedFetch } from '../../../clients/typescript/src/cli/paced-fetch.js';
@@ -10,12 +9,11 @@ import { bodyOf, postEvent } from '../../../clients/typescript/src/cli/post-even
 import type { Event } from '../../../clients/typescript/src/types.js';
 import { signatureHeader } from '../../../clients/typescript/src/verify.js';
 import { eventBody } from '../../../src/delivery/event-catalogue.js';
-import { problem, STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
+import { openFolder } from '../../support/folder.js';
+import { openStubService, problem, STUB_SECRET } from '../../support/stub-service.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
+const folder = openFolder();
 const bin = join(import.meta.dirname, '../../../clients/typescript/bin.js');
-afterAll(() => rmSync(folder, { recursive: true }));
-
 const SECRET = 'whsec_0123456789abcdef';
 writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
 writeFileSync(join(folder, 'body'), '{"id":"e-1"}');
@@ -118,17 +116,14 @@ test.each([
   expect(stderr).not.toContain(STUB_SECRET);
 });
 
+const stub = await openStubService();
+
 describe('against a stub', () => {
-  let stub: StubService;
   let ended: AbortController;
-  beforeEach(async () => {
-    stub = await startStubService();
+  beforeEach(() => {
     ended = new AbortController();
   });
-  afterEach(async () => {
-    ended.abort();
-    await stub.close();
-  });
+  afterEach(() => ended.abort());
 
   const event = (n: number): Event => ({
     id: `e-${n}`,

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { etagOf } from '../../../clients/typescript/src/etag.js';
-import { problem, type StubService, startStubService } from '../../support/stub-service.js';
+import { openStubService, problem } from '../../support/stub-service.js';
 
-let stub: StubService;
-beforeAll(async () => {
-  stub = await startStubService();
-});
-afterAll(() => stub.close());
-beforeEach(() => {
-  stub.requests.length = 0;
-});
+const stub = await openStubService();
 
 test('a change sends the ETag of what was read, and rejects if that was changed meanwhile', async () => {
   const { webhookEndpoints, transfers } = stub.client();

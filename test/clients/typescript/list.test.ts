@@ -1,12 +1,7 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { type StubService, startStubService } from '../../support/stub-service.js';
+import { expect, test } from '@jest/globals';
+import { openStubService } from '../../support/stub-service.js';
 
-let stub: StubService;
-
-beforeEach(async () => {
-  stub = await startStubService();
-});
-afterEach(() => stub.close());
+const stub = await openStubService();
 
 const page = (ids: string[], next_cursor: string | null) => ({
   status: 200,

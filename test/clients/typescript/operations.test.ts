@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import type { OperationId } from '../../../clients/typescript/src/operations.js';
-import { type StubService, startStubService } from '../../support/stub-service.js';
+import { openStubService } from '../../support/stub-service.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
 const root = join(import.meta.dirname, '../../..');
@@ -15,17 +15,10 @@ interface Document {
   paths: Record<string, Record<string, { operationId: OperationId }>>;
 }
 
-let document: Document;
-let digest: string;
-let stub: StubService;
-
-beforeAll(async () => {
-  const { clientDocument, digestOf } = await load('scripts/client/document.mjs');
-  document = clientDocument();
-  digest = digestOf(document);
-  stub = await startStubService();
-});
-afterAll(() => stub.close());
+const { clientDocument, digestOf } = await load('scripts/client/document.mjs');
+const document: Document = clientDocument();
+const digest: string = digestOf(document);
+const stub = await openStubService();
 
 describe('the types', () => {
   test("are made from the service's present OpenAPI document; if not, run `npm run client:types`", () => {
@@ -112,7 +105,6 @@ describe('every operation of the document has a method', () => {
   });
 
   test.each(Object.entries(CALLS))('%s: it sends the request that the document describes', async (name, call) => {
-    stub.requests.length = 0;
     await call(stub.client());
     const { method = '', url = '', headers } = stub.requests[0] ?? {};
     const [path, methods] = Object.entries(document.paths).find(

@@ -1,22 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import type { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import { parseRetryAfter } from '../../../clients/typescript/src/retry.js';
 import type { Fetch } from '../../../clients/typescript/src/settings.js';
 import { freePort } from '../../../src/platform/free-port.js';
-import { problem, type StubAnswer, type StubService, startStubService } from '../../support/stub-service.js';
+import { openStubService, problem, type StubAnswer } from '../../support/stub-service.js';
 import { transferRequest } from '../../support/transfers.js';
 
-let stub: StubService;
-let random: ReturnType<typeof jest.spyOn>;
-
-beforeEach(async () => {
-  stub = await startStubService();
-  random = jest.spyOn(Math, 'random').mockReturnValue(0);
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await stub.close();
-});
+const stub = await openStubService();
 
 const keys = () => stub.requests.map(({ headers }) => headers['idempotency-key']);
 const BUSY = problem(429, 'rate_limited');
@@ -143,7 +133,7 @@ describe('the delay', () => {
 
   test('is random between 0 and 1, 4 and 16 s', async () => {
     stub.answers = ['broken', 'broken', 'broken'];
-    random.mockReturnValue(0.5 as never);
+    jest.spyOn(Math, 'random').mockReturnValue(0.5);
     const asked = delays();
     await stub.client().transfers.get('t-1');
     expect(asked).toEqual([500, 2_000, 8_000]);
@@ -152,7 +142,7 @@ describe('the delay', () => {
   test('follows after what Retry-After asks for', async () => {
     stub.answers = [problem(429, 'rate_limited')];
     (stub.answers[0] as { headers: Record<string, string> }).headers['retry-after'] = '3';
-    random.mockReturnValue(0.25 as never);
+    jest.spyOn(Math, 'random').mockReturnValue(0.25);
     const asked = delays();
     await stub.client().transfers.get('t-1');
     expect(asked).toEqual([3_250]);
@@ -297,7 +287,7 @@ describe('time limits', () => {
   });
 
   test('an abort ends a call with the reason of the signal, even during a delay', async () => {
-    random.mockReturnValue(1 as never);
+    jest.spyOn(Math, 'random').mockReturnValue(1);
     stub.otherwise = () => BUSY;
     const reason = new Error('no longer needed');
     const abort = new AbortController();

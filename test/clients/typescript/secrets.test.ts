@@ -1,9 +1,10 @@
 import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { refuseBrowser } from '../../../clients/typescript/src/browser.js';
 import { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import {
+  openStubService,
   problem,
   STUB_SECRET,
   type StubAnswer,
@@ -12,16 +13,7 @@ import {
 } from '../../support/stub-service.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
-let stub: StubService;
-
-beforeEach(async () => {
-  stub = await startStubService();
-  jest.spyOn(Math, 'random').mockReturnValue(0);
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await stub.close();
-});
+const stub = await openStubService();
 
 /** Everything that a program could print of a value. */
 function printed(value: unknown): string {

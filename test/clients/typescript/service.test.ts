@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import { TransferServiceError } from '../../../clients/typescript/src/error.js';
+import { openFolder } from '../../support/folder.js';
 import { startService } from '../../support/service.js';
 import { endpointRequest, SECRET, transferRequest } from '../../support/transfers.js';
 import { closeServers, FRAMEWORKS } from '../../support/webhook-frameworks.js';
@@ -19,12 +19,10 @@ const { client_id: clientId, client_secret: clientSecret } = service.credentials
 const login = { baseUrl: service.at.base_url, clientId, clientSecret };
 const client = new TransferServiceClient(login);
 const acceptsAll = await service.register();
-const folder = mkdtempSync(join(tmpdir(), 'client-cli-'));
+const folder = openFolder();
 writeFileSync(join(folder, 'credentials.json'), JSON.stringify({ base_url: login.baseUrl, ...service.credentials }));
 writeFileSync(join(folder, 'secret'), `${SECRET}\n`);
 afterEach(closeServers);
-afterAll(() => rmSync(folder, { recursive: true }));
-
 function startCli(...args: string[]) {
   const given = args.includes('--credentials') ? args : [...args, '--credentials', 'credentials.json'];
   const { PATH, NODE_COMPILE_CACHE } = process.env;

@@ -1,17 +1,8 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { problem, STUB_SECRET, type StubService, startStubService } from '../../support/stub-service.js';
+import { describe, expect, jest, test } from '@jest/globals';
+import { openStubService, problem, STUB_SECRET, startStubService } from '../../support/stub-service.js';
 import { waitFor } from '../../support/wait-for.js';
 
-let stub: StubService;
-
-beforeEach(async () => {
-  stub = await startStubService();
-  jest.spyOn(Math, 'random').mockReturnValue(0);
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await stub.close();
-});
+const stub = await openStubService();
 
 const bearers = () => stub.requests.map(({ headers }) => headers.authorization);
 

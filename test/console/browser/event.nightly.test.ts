@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
-import { waitFor } from '../../support/wait-for.js';
 
 const HOSTILE = `<script>alert(1)</script>\u202egpj.exe https://evil.example ${'\u0001'.repeat(3_000)}`;
 
@@ -144,37 +143,6 @@ describeInBrowser('one event, in a browser', () => {
     expect(await overflows(page)).toBe(false);
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
-
-  test('without script the pages are readable and a delivery is sent again', async () => {
-    answer = { status: 503, body: 'down' };
-    const { credentials, call, eventId } = await setUp();
-    // A page without script shows what was recorded before it was loaded.
-    await waitFor('both attempts', async () => {
-      const [delivery] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
-      return delivery?.attempt_count === 2;
-    });
-    const visitor = await console.visitor({ javaScriptEnabled: false });
-    const { page } = visitor;
-    await signIn(visitor, credentials);
-    await page.goto(`/console/events/${eventId}`);
-    await page.locator('details.attempt-details > summary').first().click();
-    await page.getByRole('link', { name: 'Open the page of attempt 1' }).click();
-    await page.getByRole('heading', { name: 'Response 503' }).waitFor();
-    await page.getByRole('link', { name: '← Event', exact: true }).click();
-    answer = { status: 204, body: '' };
-    await page.getByRole('button', { name: 'Retry now' }).click();
-    await page.getByText('Retry requested.').waitFor();
-    const [{ id }] = (await call('GET', `/events/${eventId}/deliveries`)).body.data;
-    for (;;) {
-      await page.reload();
-      if ((await call('GET', `/deliveries/${id}`)).body.status === 'succeeded') break;
-    }
-    await page.reload();
-    await next(page)
-      .getByText(/Delivered\./)
-      .waitFor();
     await visitor.close();
   });
 });

@@ -49,17 +49,4 @@ describeInBrowser('signing in, in a browser', () => {
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });
-
-  test('without script, the code of a link is pasted', async () => {
-    const { call } = await console.makeClient({ name: 'Acme' });
-    const visitor = await console.visitor({ javaScriptEnabled: false });
-    const { page } = visitor;
-    const url = await link(call);
-    await page.goto(url);
-    await page.getByLabel(/^Code/).fill(new URL(url).hash.slice(1));
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL('**/console');
-    expect(await page.title()).toBe('Overview · Acme · sandbox');
-    await visitor.close();
-  });
 });

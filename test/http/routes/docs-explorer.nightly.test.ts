@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { CLIENT_SCOPES } from '../../../src/auth/caller.js';
-import { startApi } from '../../support/api.js';
 import { type AuthApi, type Credentials, startAuthApi } from '../../support/auth-api.js';
 import { describeInBrowser, openVisitor, startBrowser, type Visitor } from '../../support/browser.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -82,21 +80,6 @@ describeInBrowser('/docs in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('gets a token from another origin, that of AUTH_URL', async () => {
-    const apart = await startAuthApi({ authHost: 'auth.localhost' });
-    const own = [auth, credentials] as const;
-    [auth, credentials] = [apart, await apart.client()];
-    try {
-      const { page, complaints } = await visit();
-      expect((await authorize(page)).status()).toBe(200);
-      await page.locator('.auth-wrapper .authorize.locked').waitFor();
-      expect(complaints).toEqual([`request to ${apart.authUrl}/oauth/token`]);
-    } finally {
-      [auth, credentials] = own;
-      await apart.close();
-    }
-  });
-
   it('keeps no credential: a reload forgets them', async () => {
     const { page } = await visit();
     await authorize(page);
@@ -120,20 +103,5 @@ describeInBrowser('/docs in a browser', () => {
     }
     const refused = () => complaints.filter((complaint) => complaint.startsWith('policy: connect-src')).length;
     await waitFor('four reports', () => refused() === 4);
-  });
-
-  it('sends nothing in production', async () => {
-    const production = await startApi({
-      env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
-      database: auth.database,
-    });
-    const { page, complaints, close } = await openVisitor(browser, production.url);
-    await page.goto('/docs');
-    await page.getByText('Get an access token').first().waitFor();
-    expect(await page.getByRole('button', { name: /Authorize|Try it out|Execute/ }).count()).toBe(0);
-    expect(await page.evaluate("fetch('/healthz').then(() => 'answered', () => 'refused')")).toBe('refused');
-    await waitFor('the report', () => complaints.some((complaint) => complaint.startsWith('policy: connect-src')));
-    await close();
-    await production.close();
   });
 });

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import type { Reply } from '../../support/documented.js';
 import { makeDelivered } from '../../support/events.js';
 import { setUses } from '../../support/limits.js';
@@ -8,16 +8,8 @@ import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
 // Two processes of the API share a database.
 
-let api: TestApi;
-let second: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-  second = await startApi({ database: api.database });
-});
-afterAll(async () => {
-  await second.close();
-  await api.close();
-});
+const api = await openApi();
+const second = await openApi({ database: api.database });
 
 const DAY = 86_400_000;
 const said = ({ status, body }: Reply) => [status, body.code];

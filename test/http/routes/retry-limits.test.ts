@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { newId } from '../../../src/platform/ids.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import { deliverTo } from '../../support/history.js';
 import { ageUses, countUses } from '../../support/limits.js';
 import { waitFor } from '../../support/wait-for.js';
 
 // Two processes of the API share a database. No worker makes the attempts, and there is no Temporal.
 
-let api: TestApi;
-let second: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-  second = await startApi({ database: api.database });
-});
-afterAll(async () => {
-  await second.close();
-  await api.close();
-});
+const api = await openApi();
+const second = await openApi({ database: api.database });
 
 const query = <Row>(text: string, values: unknown[] = []) => api.database.query<Row>(text, values);
 /** The same client at the second process. */

@@ -1,55 +1,43 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { verifyStatementCommand } from '../../../clients/typescript/src/cli/verify-statement.js';
 import { StatementError, verifyStatement } from '../../../clients/typescript/src/statement.js';
 import { revokeSigningKey, rotateSigningKey } from '../../../src/auth/signing-keys.js';
-import { type AuthApi, startAuthApi } from '../../support/auth-api.js';
+import { openAuthApi } from '../../support/auth-api.js';
 import { makeDelivered, makeEvent } from '../../support/events.js';
 import { masterKeys, OPERATOR } from '../../support/factories.js';
+import { openFolder } from '../../support/folder.js';
 import { endpointRequest } from '../../support/transfers.js';
 import { clients, runIn, testWith } from '../../support/vectors.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const HOUR = 3_600_000;
-const folder = mkdtempSync(join(tmpdir(), 'statement-'));
+const folder = openFolder();
 const save = (name: string, content: string | object) => {
   writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
   return join(folder, name);
 };
 
-let auth: AuthApi;
-let clientId: string;
-let webhookId: string;
-let ids: string[];
-let call: (method: string, path: string, json?: object) => ReturnType<AuthApi['api']['call']>;
 const since = Date.now() - HOUR;
 const iso = (at: number) => new Date(at).toISOString();
 
-beforeAll(async () => {
-  auth = await startAuthApi();
-  const credentials = await auth.client();
-  clientId = credentials.client_id;
-  const { access_token } = (await auth.token(credentials)).body;
-  call = (method, path, json) =>
-    auth.api.call(method, path, { ...(json && { json }), headers: { Authorization: `Bearer ${access_token}` } });
-  ({ webhookId } = (await call('POST', '/webhook-endpoints', endpointRequest())).body);
-  const of = { clientId, endpointId: webhookId };
-  ids = [];
-  for (const at of [since + 2, since, since + 1]) {
-    ids.push((await makeDelivered(auth.database, { ...of, at, status: 'succeeded' })).eventId);
-  }
-  // Two of one millisecond, and some outside of the window.
-  ids.push(await makeEvent(auth.database, clientId, since + 1));
-  for (const at of [since - 1, since + HOUR / 2]) await makeEvent(auth.database, clientId, at);
-});
-afterAll(async () => {
-  await auth.close();
-  rmSync(folder, { recursive: true });
-});
+const auth = await openAuthApi();
+const credentials = await auth.client();
+const clientId = credentials.client_id;
+const { access_token } = (await auth.token(credentials)).body;
+const call = (method: string, path: string, json?: object) =>
+  auth.api.call(method, path, { ...(json && { json }), headers: { Authorization: `Bearer ${access_token}` } });
+const { webhookId } = (await call('POST', '/webhook-endpoints', endpointRequest())).body;
+const ids: string[] = [];
+for (const at of [since + 2, since, since + 1]) {
+  ids.push((await makeDelivered(auth.database, { clientId, endpointId: webhookId, at, status: 'succeeded' })).eventId);
+}
+// Two of one millisecond, and some outside of the window.
+ids.push(await makeEvent(auth.database, clientId, since + 1));
+for (const at of [since - 1, since + HOUR / 2]) await makeEvent(auth.database, clientId, at);
 
 const read = async (until = since + HOUR / 2) => {
   const query = new URLSearchParams({ since: iso(since), until: iso(until) });

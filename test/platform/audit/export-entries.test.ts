@@ -1,16 +1,11 @@
-import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { type Export, exportEntries } from '../../../src/platform/audit.js';
 import type { Handle } from '../../../src/platform/database/database.js';
 import { newId } from '../../../src/platform/ids.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openEmptyDatabase } from '../../support/database.js';
 import { OPERATOR } from '../../support/factories.js';
 
-let db: TestDatabase;
-beforeEach(async () => {
-  await db?.drop();
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await openEmptyDatabase();
 
 /** Writes an entry that is `age` ms old. @returns its id */
 async function entry(tx: Handle, age: number): Promise<string> {

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../../../src/platform/config/config.js';
 import { linesOf } from '../../support/configuration.js';
+import { openFolder } from '../../support/folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'secret-sources-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
+const folder = openFolder();
 const MASTER_KEY = Buffer.from('Kx7#pQ2!vB9@zL4$wM8%nR5^tY1&uI6*').toString('base64');
 const URL_WITH_PASSWORD = 'postgresql://app:hunter2@db.internal/app';
 

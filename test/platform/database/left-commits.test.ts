@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startPostgres } from '../../../src/local/postgres.js';
 import { postgresUrl } from '../../../src/local/stack-state.js';
@@ -8,12 +5,13 @@ import { type Database, openDatabase } from '../../../src/platform/database/data
 import { isUnreachable } from '../../../src/platform/database/faults.js';
 import { freePort } from '../../../src/platform/free-port.js';
 import { Secret } from '../../../src/platform/secret.js';
+import { openFolder } from '../../support/folder.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const POOL_SIZE = 3;
 const HOLD = 500;
 
-const folder = mkdtempSync(join(tmpdir(), 'left-commits-'));
+const folder = openFolder();
 let server: Awaited<ReturnType<typeof startPostgres>>;
 let operator: Database;
 let database: Database;
@@ -31,7 +29,6 @@ afterAll(async () => {
   await database?.close();
   await operator?.close();
   await server?.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const change = () => database.query('insert into changes values (now())', []).catch((error: unknown) => error);

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { freePort } from '../../../src/platform/free-port.js';
+import { openFolder } from '../../support/folder.js';
 
 // The machine's own Postgres, since pg_dump rejects a server that is newer, and the tests' server has no logical WAL.
 
@@ -11,9 +10,7 @@ const bin = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.t
 const hasPostgres = bin !== undefined && spawnSync(join(bin, 'postgres'), ['--version']).status === 0;
 if (!hasPostgres) process.stderr.write('skipped: this machine has no Postgres server beside pg_dump\n');
 
-const folder = mkdtempSync(join(tmpdir(), 'moved-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const folder = openFolder();
 /** Moves a database with disabled endpoints in three ways, and disables an endpoint in each copy. */
 const MOVES = `
 [ "$(id -u)" = 0 ] && chown postgres "$D"

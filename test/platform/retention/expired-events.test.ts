@@ -2,14 +2,10 @@ import { type Handle, openDatabase } from '../../../src/platform/database/databa
 import { withServerSettings } from '../../../src/platform/database/server-settings.js';
 import { lowestIdBefore, removeExpiredEvents } from '../../../src/platform/retention.js';
 import { commitEvent } from '../../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openEmptyDatabase } from '../../support/database.js';
 import { emptyOutbox, setOutbox } from '../../support/outbox.js';
 
-let db: TestDatabase;
-beforeEach(async () => {
-  db = await createTestDatabase();
-});
-afterEach(() => db.drop());
+const db = await openEmptyDatabase();
 
 /** An event whose deliveries all ended after one attempt each, and whose workflow was started. */
 async function ended(endpoints = 1): Promise<string> {
