@@ -24,7 +24,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   sender = createSender({ guard: guardOf(true) });
   // A receiver that hangs would hold up each case for 15 s.
-  impatient = createSender({ guard: guardOf(true), limits: { responseMs: 1_000 } });
+  impatient = createSender({ guard: guardOf(true), limits: { responseMs: 100 } });
 }, 120_000);
 beforeEach(async () => {
   clientId = await makeClient(database);

@@ -1,8 +1,4 @@
-import { spawnSync } from 'node:child_process';
 import { createHash, createHmac } from 'node:crypto';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   DIGEST_EXPLANATIONS,
   type DigestExplanation,
@@ -27,7 +23,13 @@ const hmac = (key: string | Buffer, text: string, algorithm = 'sha256') =>
 const right = hmac(secret, `${t}.${body}`);
 const parsed = JSON.parse(body);
 
-/** Each mistake, made as an integrator makes it in Node. */
+const sorted = JSON.stringify({
+  ...{ created_at: parsed.created_at, data: parsed.data, id: parsed.id, type: parsed.type, version: parsed.version },
+});
+/** A space after each `,` and `:`, as Python writes JSON. */
+const spaced = (json: string) => json.replace(/":|,(?=")/g, '$& ');
+
+/** Each mistake, as an integrator makes it in Node, Python or Go. */
 const MADE: [DigestExplanation, string, string, string?][] = [
   ['match', 'none', right],
   ['match', 'copied with its name in the header', `v0=${right}`],
@@ -36,14 +38,12 @@ const MADE: [DigestExplanation, string, string, string?][] = [
   ['base64_digest', 'base64url', Buffer.from(right, 'hex').toString('base64url')],
   ['reserialized_body', 'two spaces', hmac(secret, `${t}.${JSON.stringify(parsed, null, 2)}`)],
   ['reserialized_body', 'four spaces', hmac(secret, `${t}.${JSON.stringify(parsed, null, 4)}`)],
-  [
-    'reserialized_body',
-    'sorted keys',
-    hmac(
-      secret,
-      `${t}.${JSON.stringify({ created_at: parsed.created_at, data: parsed.data, id: parsed.id, type: parsed.type, version: parsed.version })}`,
-    ),
-  ],
+  ['reserialized_body', 'sorted keys', hmac(secret, `${t}.${sorted}`)],
+  ['reserialized_body', 'json.dumps of Python', hmac(secret, `${t}.${spaced(body)}`)],
+  ['reserialized_body', 'json.dumps with sort_keys', hmac(secret, `${t}.${spaced(sorted)}`)],
+  ['reserialized_body', 'MarshalIndent of Go', hmac(secret, `${t}.${JSON.stringify(parsed, null, '\t')}`)],
+  ['reserialized_body', 'an Encoder of Go', hmac(secret, `${t}.${sorted}\n`)],
+  ['timestamp_changed', 'isoformat of Python', hmac(secret, `2026-11-21T10:00:00.123000+00:00.${body}`)],
   ['body_with_newline', 'a line end', hmac(secret, `${t}.${body}\n`)],
   ['body_without_timestamp', 'the body alone', hmac(secret, body)],
   ['missing_dot', 'no dot', hmac(secret, t + body)],
@@ -101,60 +101,10 @@ describe('explainDigest', () => {
     expect(explainDigest(attempt, hmac(secret, body).toUpperCase())).toBe('body_without_timestamp');
   });
 
-  /** Runs as integrators write it in Python; undefined where Python is missing. */
-  function python(expression: string): string | undefined {
-    const code = `import hmac, hashlib, json, base64, sys
-from datetime import datetime
-t, body, secret = sys.argv[1:4]
-sign = lambda key, text: hmac.new(key.encode(), text.encode(), hashlib.sha256)
-print(${expression})`;
-    const { status, stdout, error } = spawnSync('python3', ['-c', code, t, body, secret], { encoding: 'utf8' });
-    if (error) return undefined;
-    expect(status).toBe(0);
-    return stdout.replace(/\n$/, '');
-  }
-
-  it.each<[DigestExplanation, string]>([
-    ['match', 'sign(secret, t + "." + body).hexdigest()'],
-    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body))).hexdigest()'],
-    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), sort_keys=True)).hexdigest()'],
-    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body), indent=4)).hexdigest()'],
-    ['reserialized_body', 'sign(secret, t + "." + json.dumps(json.loads(body)) + "\\n").hexdigest()'],
-    [
-      'timestamp_changed',
-      'sign(secret, datetime.fromisoformat(t.replace("Z", "+00:00")).isoformat() + "." + body).hexdigest()',
-    ],
-    ['base64_digest', 'base64.b64encode(sign(secret, t + "." + body).digest()).decode()'],
-    ['secret_trimmed', 'sign(secret.strip(), t + "." + body).hexdigest()'],
-  ])('names %s of a receiver in Python: %s', (explanation, expression) => {
-    const v0 = python(expression);
-    if (v0 === undefined) return;
-    expect(explainDigest(attempt, v0)).toBe(explanation);
-  });
-
-  // The first run on a machine compiles Go's standard library.
-  (spawnSync('go', ['version']).status === 0 ? it : it.skip)('names each mistake of a receiver in Go', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'mistakes-'));
-    try {
-      copyFileSync(join(import.meta.dirname, 'explain.go.txt'), join(folder, 'main.go'));
-      // A `t` that ends with a zero is shortened by Go's RFC3339Nano; the secret is both base64 and hexadecimal.
-      const zero = '2026-11-21T10:00:00.120Z';
-      const args = ['run', 'main.go', zero, body, encoded];
-      const { status, stdout, stderr } = spawnSync('go', args, { cwd: folder, encoding: 'utf8' });
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-      const made = stdout
-        .trimEnd()
-        .split('\n')
-        .map((line) => line.split('\t') as [string, string, string, string]);
-      const named = made.map(([, mistake, ofEndpoint, v0]) => [
-        explainDigest({ ...attempt, t: zero, secret: ofEndpoint }, v0),
-        mistake,
-      ]);
-      expect(named).toEqual(made.map(([explanation, mistake]) => [explanation, mistake]));
-      expect(new Set(made.map(([explanation]) => explanation))).toEqual(new Set(Object.keys(DIGEST_EXPLANATIONS)));
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+  it("names the zeros at the end of `t` that Go's RFC3339Nano leaves out", () => {
+    const zero = '2026-11-21T10:00:00.120Z';
+    const v0 = hmac(secret, `2026-11-21T10:00:00.12Z.${body}`);
+    expect(explainDigest({ ...attempt, t: zero }, v0)).toBe('timestamp_changed');
   });
 });
 
