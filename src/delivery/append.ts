@@ -26,7 +26,7 @@ export interface AppendedEvent {
 }
 
 /** What attempts need of their endpoint. */
-export type Receiver = Pick<
+export type LeasedEndpoint = Pick<
   LeasedAttempt,
   'endpointId' | 'url' | 'secretEnvelope' | 'headersEnvelope' | 'signsStandard' | 'maxPerSecond'
 >;
@@ -38,7 +38,7 @@ export type Receiver = Pick<
  * @param source the producer's relation, one row for each event: event_id, client_id, transfer_id, at, content
  * (`eventContent`), traceparent. The event's id has the time `at`
  * @returns CTEs; `appended` has a row for each event: event_id, event (`AppendedEvent`); `leased_of` one row, receivers
- * (JSON, `Receiver` of each endpoint of which attempts were leased; once for all events)
+ * (JSON, `LeasedEndpoint` of each endpoint of which attempts were leased; once for all events)
  */
 export function appendEvents(source: string, [type, ladder, token, except]: AppendPlaceholders): string {
   return `receivers as materialized (
@@ -89,7 +89,7 @@ const LEASED_UNTIL = `date_trunc('milliseconds', statement_timestamp()) + interv
 /** The event for `Handover.committed`. @param receivers of the same statement */
 export function toQueuedEvent(
   { eventId, deliveries, body, leasedUntil }: AppendedEvent,
-  receivers: ReadonlyMap<string, Receiver>,
+  receivers: ReadonlyMap<string, LeasedEndpoint>,
   rest: Pick<LeasedAttempt, 'clientId' | 'traceparent'> & { leasedAt: number },
 ): QueuedEvent {
   const { clientId, traceparent, leasedAt } = rest;

@@ -93,7 +93,7 @@ export class AttemptListener {
     const { signal } = this.#stopping;
     let wasLost = false;
     const onListening = () => {
-      this.options.receiver.poll();
+      this.options.receiver.expectAny();
       if (wasLost) this.options.log.info('listens for attempts again');
       wasLost = false;
     };

@@ -81,7 +81,7 @@ export interface WakeUpReceiver {
   /** The endpoint has attempts in the queue, and slots in this process. */
   expect: (at: QueuedAt) => void;
   /** The queue may have attempts of any endpoint. */
-  poll: () => void;
+  expectAny: () => void;
 }
 
 /**
@@ -89,7 +89,7 @@ export interface WakeUpReceiver {
  * All at once, they would compete for the same rows, and most would read the queue for nothing. If neither of the two
  * leases the rows, the next scan wakes two again.
  */
-export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpReceiver) {
+export function receiveWakeUps({ workers, perEndpoint, expect, expectAny }: WakeUpReceiver) {
   let later: NodeJS.Timeout | undefined;
   const endpointsLater = new Map<string, QueuedAt>();
   const run = () => {
@@ -109,7 +109,7 @@ export function receiveWakeUps({ workers, perEndpoint, expect, poll }: WakeUpRec
   return {
     receive(payload: string | undefined): void {
       const notification = decode(payload);
-      if (!notification) poll();
+      if (!notification) expectAny();
       else for (const at of notification.endpoints) wake(at, notification.number);
     },
     stop(): void {

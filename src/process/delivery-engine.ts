@@ -84,7 +84,7 @@ export function createDeliveryEngine(context: RoleContext) {
     database,
     receiver: {
       ...{ workers, perEndpoint },
-      poll: () => dispatcher.expectAny(),
+      expectAny: () => dispatcher.expectAny(),
       expect: (at) => dispatcher.expect(at),
     },
     log,

@@ -4,7 +4,7 @@ import {
   appendEvents,
   appendValues,
   handOverAfterCommit,
-  type Receiver,
+  type LeasedEndpoint,
   toQueuedEvent,
 } from '../delivery/append.js';
 import { eventContent } from '../delivery/event-catalogue.js';
@@ -133,7 +133,7 @@ export interface ChangedRow {
   changed: TransferJson | null;
   event: AppendedEvent | null;
   /** Of all events of the statement; null but in one row. */
-  receivers: readonly Receiver[] | null;
+  receivers: readonly LeasedEndpoint[] | null;
 }
 
 export const EVENT_TYPE = 'transfer.status_changed';

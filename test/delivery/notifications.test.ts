@@ -36,7 +36,7 @@ async function listen(
       placeAt: (_: string, __: number, wakeUp: number) => placeAt(wakeUp),
     },
     perEndpoint: 10,
-    poll: () => void worker.polls++,
+    expectAny: () => void worker.polls++,
     expect: (at: QueuedAt) => void worker.expected.push(at),
   };
   const listener = new AttemptListener({ url: db.url, database: db, receiver, log: silentLog, ...options });
