@@ -13,7 +13,7 @@ export const readNotified = (db: Handle): Promise<Notified> => rowOf<Notified>(d
 export function measureNotified(registry: Registry, read: () => Promise<Notified>): void {
   sharedGauges(registry, read).gaugeOfEach(
     'webhook_notified_endpoints',
-    'Endpoints that notifications are about: `failing` or `disabled` by the service (both since less than a day and still so), or `ending` (pending deliveries whose ladder ends within six hours). NaN while Postgres is unreachable.',
+    'Endpoints that notifications are about: `failing` or `disabled` since less than a day, or `ending` (the ladder of pending deliveries, within six hours).',
     ['state', STATES],
     (notified) => notified,
   );

@@ -148,12 +148,8 @@ export function measureAttempts(registry: Registry, { slots, recorder, workers, 
   gauge('webhook_workers', 'Live workers, as this process counts them.', () => workers.count);
   gauge(
     'webhook_listener_up',
-    'Whether this process hears the notifications of new attempts. If 0, first attempts wait for the turn of a worker to poll.',
+    'Whether this process hears the notifications of new attempts. If 0, first attempts wait for a scan.',
     () => Number(listener.isUp),
   );
-  gauge(
-    'webhook_records_waiting',
-    'Attempts waiting to be recorded. More than a few hundred mean that Postgres is slow.',
-    () => recorder.waiting,
-  );
+  gauge('webhook_records_waiting', 'Attempts waiting to be recorded.', () => recorder.waiting);
 }

@@ -192,23 +192,17 @@ export const settings = {
   DATABASE_URL: secretSetting(postgresUrl, 'URL of Postgres. Unset: the embedded stack.'),
   DATABASE_DIRECT_URL: secretSetting(
     postgresUrl,
-    'Direct URL of the database, for `migrate`, commands and notifications. Set it only if `DATABASE_URL` points at a transaction pooler.',
+    'URL of Postgres itself, if `DATABASE_URL` points at a transaction pooler.',
   ),
   DATABASE_RUNTIME_ROLE: setting(
     roleName,
-    'Database role to which `migrate` grants the rights of a running service. Unset: `migrate` grants nothing.',
+    'Role to which `migrate` grants the rights of a running service. Unset: none.',
   ),
-  DATABASE_API_ROLE: setting(
-    roleName,
-    'Database role to which `migrate` grants only the rights of an API, if APIs and workers have separate roles.',
-  ),
-  DATABASE_WORKER_ROLE: setting(
-    roleName,
-    'Database role to which `migrate` grants only the rights of a worker, if APIs and workers have separate roles.',
-  ),
+  DATABASE_API_ROLE: setting(roleName, 'The same, with the rights of an API alone.'),
+  DATABASE_WORKER_ROLE: setting(roleName, 'The same, with the rights of a worker alone.'),
   DATABASE_POOL_SIZE: setting(
     count(2, 500),
-    'Connections to Postgres for each role of a process. `start` runs two roles, so it opens twice as many.',
+    'Connections to Postgres of an API or a worker; `start` opens twice as many.',
     '10',
   ),
 
@@ -221,7 +215,7 @@ export const settings = {
   ),
   TEMPORAL_RETENTION: setting(
     durationWithin(3_600 * SECOND, LONGEST),
-    "How long Temporal's UI shows an ended workflow (retention of the namespace). `migrate` sets it.",
+    "How long Temporal's UI shows an ended workflow. `migrate` sets it.",
     '30d',
   ),
   TEMPORAL_TLS: setting(flag, 'Connect to Temporal with TLS. The variables below imply it.', 'false'),
@@ -242,99 +236,80 @@ export const settings = {
 
   // Where the API listens, and its public URLs
   HOST: setting(z.string().min(1), 'Address that the API listens on (embedded stack: 127.0.0.1).', '0.0.0.0'),
-  PORT: setting(port, 'Port of the API. 0 picks a free port.', '3000'),
+  PORT: setting(port, 'Port of the API. For every port, 0 picks a free one.', '3000'),
   BASE_URL: setting(origin, 'Public URL of the API and audience of its tokens (sandbox: http://localhost:PORT).'),
   AUTH_URL: setting(origin, 'Public URL of the token endpoint and issuer of the tokens (default: BASE_URL).'),
 
   // Keys and tokens
   MASTER_KEY: secretSetting(masterKey, 'Key that encrypts secrets at rest: 32 bytes in base64.'),
-  MASTER_KEY_PREVIOUS: secretSetting(
-    masterKey,
-    'A second master key that only decrypts, during a rotation: first the new one, then the old one.',
-  ),
+  MASTER_KEY_PREVIOUS: secretSetting(masterKey, 'A second key that only decrypts, during a rotation.'),
   ACCESS_TOKEN_LIFETIME: setting(durationWithin(SECOND, DAY), 'Lifetime of an access token.', '1h'),
 
   // Deliveries, their workflows and their receivers
   DELIVERY_RETRY_DELAYS: setting(delays, 'The ladder: delays of the attempts after the first.', '0s,5m,30m,2h,6h,24h'),
-  SANDBOX_STEP: setting(
-    durationWithin(100, DAY),
-    'Time between the status changes of a simulated transfer (account `SANDBOX-…`). Sandbox only.',
-    '2s',
-  ),
+  SANDBOX_STEP: setting(durationWithin(100, DAY), 'Time between the status changes of a simulated transfer.', '2s'),
   DISABLE_AFTER: setting(
     durationWithin(0, LONGEST),
-    'An endpoint is disabled after this long without a success, if at least two deliveries have failed. 0: never.',
+    'An endpoint is disabled after this long without a success. 0: never.',
     '5d',
   ),
   WORKFLOWS: setting(
     oneOf(WORKFLOW_MODES),
-    'Which events get a workflow: `every-event`, or `retries-only` for events with a delivery that sleeps or has failed.',
+    'Which events get a workflow: `every-event`, or `retries-only`: those with a delivery that sleeps or has failed.',
     'every-event',
   ),
   WORKFLOWS_TRAIL: setting(
     durationWithin(SECOND, LONGEST),
-    'With `every-event`, a delivered event whose workflow has not started within this time gets none.',
+    'A delivered event whose workflow has not started within this time gets none.',
     '1h',
   ),
   ALLOW_PRIVATE_RECEIVERS: setting(flag, 'Deliver to private addresses. Sandbox only (embedded stack: true).', 'false'),
-  BLOCKED_RECEIVERS: setting(
-    networks,
-    'CIDRs that the service never delivers to, in addition to private networks: your own public addresses.',
-    '',
-  ),
+  BLOCKED_RECEIVERS: setting(networks, 'More CIDRs that the service never delivers to: your own public addresses.', ''),
   NOTIFY_URL: secretSetting(
     receiverUrl,
-    'Where the service POSTs notifications about endpoints and itself, signed as deliveries are. Set it for workers, with `NOTIFY_SECRET`.',
+    'Where workers POST notifications about endpoints and the service. Needs `NOTIFY_SECRET`.',
   ),
   NOTIFY_SECRET: secretSetting(
     z
       .string()
       .regex(/^(?! *$)[\x20-\x7e]{16,256}$/, 'give 16 to 256 printable ASCII characters, not spaces only')
       .transform((text) => new Secret(text)),
-    'The key that signs the notifications to `NOTIFY_URL`.',
+    'Key that signs them.',
   ),
-  NOTIFY_ALLOW_PRIVATE: setting(
-    flag,
-    'Send the notifications to `NOTIFY_URL` also to a private address, and over `http:` in production.',
-    'false',
-  ),
+  NOTIFY_ALLOW_PRIVATE: setting(flag, '`NOTIFY_URL` may be a private address and, in production, `http:`.', 'false'),
   EGRESS_ADDRESSES: setting(networks, 'CIDRs that deliveries come from. `GET /meta` shows them to receivers.', ''),
 
   // The networks that may connect, and the limits of requests, endpoints and time
   ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to the API. Empty: any address.', ''),
   TRUSTED_PROXIES: setting(
     networksOrNone,
-    'CIDRs of the proxies whose `X-Forwarded-For` the API trusts. Required in production: `none` if there is no proxy.',
+    'CIDRs of the proxies whose `X-Forwarded-For` counts. Required in production: `none` if there is no proxy.',
     '',
   ),
   RATE_LIMIT: setting(count(1, 1_000_000), 'Requests per second for each client, over all API processes.', '100'),
   ENDPOINT_CONCURRENCY: setting(
     count(1, MAX_CONCURRENCY),
-    'Concurrent attempts at one endpoint, over all workers. An endpoint may have its own `max_concurrency`.',
+    'Concurrent attempts at one endpoint, over all workers, unless it has a `max_concurrency`.',
     '10',
   ),
   WORKER_CONCURRENCY: setting(
     count(1, 10_000),
-    'Concurrent attempts in one worker. Each takes a socket and 24 KB, and a receiver that hangs holds it for 15 s.',
+    'Concurrent attempts in one worker. A receiver that hangs holds one for 15 s.',
     '1000',
   ),
-  CLIENT_CONCURRENCY: setting(
-    count(1, 10_000),
-    'Concurrent attempts for one client in one worker. A client also leaves as many slots free as it takes.',
-    '60',
-  ),
+  CLIENT_CONCURRENCY: setting(count(1, 10_000), 'Concurrent attempts for one client in one worker.', '60'),
   MAX_ENDPOINTS: setting(count(1, 10_000), 'Webhook endpoints of one client.', '20'),
   RETENTION: setting(durationWithin(SECOND, LONGEST), 'How long events, deliveries and attempts are kept.', '90d'),
   TRANSFER_RETENTION: setting(longTerm, 'How long ended transfers are kept, for `transfers expire`. Unset: for good.'),
   AUDIT_RETENTION: setting(longTerm, 'How long audit entries are kept, for `audit expire`. Unset: for good.'),
   REQUEST_DEADLINE: setting(
     durationWithin(SECOND, 20 * SECOND),
-    'Time within which the API responds, with 503 if it cannot do more. Timeouts of proxies must be longer.',
+    'Time within which the API responds, if need be with 503. Timeouts of proxies must be longer.',
     '15s',
   ),
   SHUTDOWN_DELAY: setting(
     durationWithin(0, 300 * SECOND),
-    'How long the API keeps serving after SIGTERM while `/readyz` is 503, so that load balancers remove it first (embedded stack: 0s).',
+    'How long the API keeps serving after SIGTERM while `/readyz` is 503 (embedded stack: 0s).',
     '5s',
   ),
 
@@ -343,7 +318,7 @@ export const settings = {
   METRICS_ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to `METRICS_PORT`.', '127.0.0.0/8,::1/128'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     collector,
-    "OTLP/HTTP URL of the OpenTelemetry collector, such as http://localhost:4318, which gets traces in JSON. Unset: no traces. Of OpenTelemetry's other variables, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`, the limits of spans, and `OTEL_EXPORTER_OTLP_…` with `HEADERS`, `TIMEOUT`, `COMPRESSION` and the certificates apply. The service warns of others.",
+    "OTLP/HTTP URL of the OpenTelemetry collector, such as http://localhost:4318. Unset: no traces. Of OpenTelemetry's other variables, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`, the limits of spans, and `OTEL_EXPORTER_OTLP_…` with `HEADERS`, `TIMEOUT`, `COMPRESSION` and the certificates apply.",
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
@@ -360,10 +335,7 @@ export const settings = {
     'Trace sampler. `parentbased_traceidratio` keeps a share of the traces.',
     'parentbased_always_on',
   ),
-  OTEL_TRACES_SAMPLER_ARG: setting(
-    number(0, 1, 'give a share from 0 to 1'),
-    'Share that `parentbased_traceidratio` keeps, from 0 to 1.',
-  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(number(0, 1, 'give a share from 0 to 1'), 'Share that it keeps, from 0 to 1.'),
   LOG_LEVEL: setting(
     oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     'Lowest level that is logged (JSON lines on standard error).',
@@ -374,12 +346,12 @@ export const settings = {
   LOCAL_DIR: setting(z.string().min(1), 'Folder for the state of the embedded stack.', '.local'),
   CACHE_DIR: setting(
     z.string().min(1),
-    "Folder for programs that the embedded stack downloads or builds (Temporal's server).",
+    "Folder for Temporal's server, which the embedded stack downloads or builds.",
     join(process.env.XDG_CACHE_HOME || join(home(), '.cache'), 'transfer-service'),
   ),
-  POSTGRES_PORT: setting(port, 'Port of the embedded Postgres. 0 picks a free port.', '5433'),
-  TEMPORAL_PORT: setting(port, 'Port of the embedded Temporal. 0 picks a free port.', '7233'),
-  TEMPORAL_UI_PORT: setting(port, "Port of the embedded Temporal's UI. 0 picks a free port.", '8233'),
+  POSTGRES_PORT: setting(port, 'Port of the embedded Postgres.', '5433'),
+  TEMPORAL_PORT: setting(port, 'Port of the embedded Temporal.', '7233'),
+  TEMPORAL_UI_PORT: setting(port, "Port of the embedded Temporal's UI.", '8233'),
 } as const;
 
 /** The settings whose values are secrets. */

@@ -56,39 +56,36 @@ export function createMetrics() {
   });
   const firstAttemptDelay = new Histogram({
     name: 'webhook_first_attempt_delay_seconds',
-    help: 'Time from a status change (`created_at` of its event) to the start of the first attempt.',
+    help: 'Time from a status change to the start of the first attempt.',
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     registers,
   });
   const disabled = counter(
     'webhook_endpoints_disabled_total',
-    'Endpoints that the service disabled: `gone` (the receiver responded 410) or `failing` (`DISABLE_AFTER`).',
+    'Endpoints that the service disabled: `gone` (410) or `failing` (`DISABLE_AFTER`).',
     ['reason'],
   );
   const sandboxSteps = counter(
     'sandbox_steps_total',
-    'Automatic steps of sandbox transfers: `made`, or `overtaken` by another change, which ends the steps.',
+    'Automatic steps of sandbox transfers: `made`, or `overtaken` by another change.',
     ['result'],
   );
   const checks = counter('receiver_checks_total', 'Completed checks of receivers (sandbox only).', ['result']);
-  const missing = counter(
-    'webhook_missing_deliveries_total',
-    'Deliveries that recoveries created for missing events (`include_missing`).',
-  );
+  const missing = counter('webhook_missing_deliveries_total', 'Deliveries that recoveries created for missing events.');
   const skipped = counter(
     'webhook_workflows_skipped_total',
-    'Delivered events whose workflow did not start within `WORKFLOWS_TRAIL`, and never will.',
+    'Delivered events whose workflow did not start within `WORKFLOWS_TRAIL`.',
   );
   const notifications = counter(
     'notifications_sent_total',
-    'Tries to send a notification to the operator or a client: `received` (2xx) or `failed`.',
+    'Tries to send a notification: `received` (2xx) or `failed`.',
     ['recipient', 'result'],
   );
-  const requests = counter(
-    'http_requests_total',
-    'Requests to the API, token requests and 429 included; `route` is the pattern, or `none`.',
-    ['method', 'route', 'status'],
-  );
+  const requests = counter('http_requests_total', 'Requests to the API; `route` is the pattern, or `none`.', [
+    'method',
+    'route',
+    'status',
+  ]);
   const requestDuration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Duration of requests to the API.',
@@ -124,10 +121,7 @@ export function createMetrics() {
       for (const [pool, read] of pools) this.set({ pool }, read().waiting);
     },
   });
-  const droppedLines = counter(
-    'log_lines_dropped_total',
-    'Log lines dropped because nobody read the log or it could not be written.',
-  );
+  const droppedLines = counter('log_lines_dropped_total', 'Log lines that could not be written.');
   // Prometheus sees no increase in a series that begins at 1, so the series of attempts begin at 0.
   for (const outcome of OUTCOMES) for (const trigger of TRIGGERS) attempts.inc({ outcome, trigger }, 0);
   for (const reason of DISABLED_BY_SERVICE) disabled.inc({ reason }, 0);
