@@ -1,4 +1,3 @@
-import { openAuthority } from '../auth/authority.js';
 import { type Actor, type By, personHere } from '../platform/audit.js';
 import { baseUrlOf, type Environment, isConfigured, readEnvironment } from '../platform/config/config.js';
 import { ConfigError } from '../platform/config/config-error.js';
@@ -6,7 +5,6 @@ import { type Database, openDatabase } from '../platform/database/database.js';
 import { MasterKeys } from '../platform/database/encryption.js';
 import { isUnreachable } from '../platform/database/faults.js';
 import type { Secret } from '../platform/secret.js';
-import { createLog } from '../platform/telemetry/log.js';
 import { oneLine } from '../process/lifecycle.js';
 
 /**
@@ -85,7 +83,11 @@ export const baseUrlIn = (environment: Environment): string =>
   required('BASE_URL', baseUrlOf(environment), 'give the https address of the API');
 
 /** Signs as the API does. @throws ConfigError if MASTER_KEY is not set */
-export function authorityIn(database: Database, environment: Environment) {
+export async function authorityIn(database: Database, environment: Environment) {
+  const [{ openAuthority }, { createLog }] = await Promise.all([
+    import('../auth/authority.js'),
+    import('../platform/telemetry/log.js'),
+  ]);
   const baseUrl = baseUrlIn(environment);
   const { AUTH_URL: authUrl = baseUrl, ACCESS_TOKEN_LIFETIME: accessTokenLifetime } = environment;
   const config = { authUrl, baseUrl, accessTokenLifetime };

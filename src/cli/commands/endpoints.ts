@@ -156,7 +156,7 @@ const statement = onDatabase(
     const window = since
       ? await windowOf(database, command, { since, ...(until && { until }) }, true)
       : { since, until: until?.(await readClock(database)) };
-    const sign = (claims: StatementClaims) => authorityIn(database, environment).signStatement(claims);
+    const sign = async (claims: StatementClaims) => (await authorityIn(database, environment)).signStatement(claims);
     const request = { clientId: null, endpointId, ...window, retention: environment.RETENTION, sign };
     return { json: { webhookId: endpointId, ...presentStatement(await readStatement(database, request)) } };
   },
