@@ -6,7 +6,6 @@ import { type Options, readOptions, SCENARIOS, type Scenario } from './options.j
 import { type Outcome, type Report, toMarkdown } from './report.js';
 import { backlog } from './scenarios/backlog.js';
 import { burst } from './scenarios/burst.js';
-import { growth } from './scenarios/growth.js';
 import { latency } from './scenarios/latency.js';
 import { memory } from './scenarios/memory.js';
 import { roles } from './scenarios/roles.js';
@@ -26,7 +25,6 @@ const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   roles,
   latency,
   memory,
-  growth,
   backlog,
   scale,
 };

@@ -11,7 +11,6 @@ export const SCENARIOS = [
   'roles',
   'latency',
   'memory',
-  'growth',
   'backlog',
   'scale',
 ] as const;
@@ -42,9 +41,9 @@ const OPTIONS = {
   past: {
     type: 'string',
     default: '10000,1000000',
-    says: 'past events in the tables that are compared (growth, scale)',
+    says: 'past events in the tables that are compared (scale)',
   },
-  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (growth, routes) or ten (scale)' },
+  tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (routes) or ten (scale)' },
   workers: { type: 'string', default: '20', says: 'workers, and a fifth as many APIs (scale)' },
   resting: { type: 'string', default: '30', says: 'duration without a change, s (scale)' },
   backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },

@@ -49,10 +49,6 @@ export const column = (rounds: readonly Figures[], name: string) =>
 /** Events a second, round by round. */
 export const floorRates = (rounds: readonly FloorFigures[]) => rounds.map((round) => round['events/s']);
 
-/** Events a second of each core at work, round by round. */
-export const eventsPerCore = (rounds: readonly FloorFigures[]) =>
-  rounds.map((round) => round['events/s'] / (round['cores at work'] ?? Number.NaN));
-
 /** Ratios round by round. Other work on the machine affects both and cancels out. */
 export const ratios = (ours: readonly number[], theirs: readonly number[]) =>
   ours.map((value, round) => value / (theirs[round] ?? Number.NaN));

@@ -6,14 +6,10 @@ import { signatureHeader } from '../../src/delivery/sender/headers.js';
 import { newId } from '../../src/platform/ids.js';
 import { SECRET } from '../tenants.js';
 
-// The least work of an event: one prepared statement and one signed POST. Optionally also the record of the attempt,
-// and the lease of a process that makes attempts for another.
+// The least work of an event: one prepared statement and one signed POST. Optionally also the record of the attempt.
 
-/**
- * `sent`: the event counts as delivered at its commit. `recorded`: a second statement records the attempt. `apart`: the
- * same, after another process has leased the event.
- */
-export type EventShape = 'sent' | 'recorded' | 'apart';
+/** `sent`: the event counts as delivered at its commit. `recorded`: a second statement records the attempt. */
+export type EventShape = 'sent' | 'recorded';
 
 export interface EventWorkPlan {
   databaseUrl: string;
@@ -32,25 +28,14 @@ interface WorkEvent {
   body: string;
 }
 
-/** Maximum number of events in a lease. */
-export const LEASED = 64;
-
 export interface EventWork {
   commit(transferId: string): Promise<WorkEvent>;
-  /** Leases waiting events, up to `LEASED`. */
-  lease(): Promise<WorkEvent[]>;
   post(event: WorkEvent): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The service's default. */
 const POOL_SIZE = 10;
-
-/**
- * The lease of an attempt that waits for the process apart, and the bound between it and a lease of the usual time, s.
- * The service leaves leases of up to twice its own time alone.
- */
-const [WAITING, MIDDLE] = [1.9 * LEASE.seconds, 1.5 * LEASE.seconds];
 
 /**
  * The attempt is leased, so that the service does not take it.
@@ -81,19 +66,7 @@ select $5::uuid, $2::uuid, $6::uuid, client_id, '0s,5m,30m,2h,6h,1d', $3::timest
 const CHANGE: Readonly<Record<EventShape, string>> = {
   sent: change("'succeeded', 1, $3::timestamptz", null),
   recorded: change("'pending', 0, null", `${LEASE.seconds} seconds`),
-  apart: change("'pending', 0, null", `${WAITING} seconds`),
 };
-
-const TAKE = `
-with waiting as materialized (
-  select delivery_id from queue where lease_until > now() + interval '${MIDDLE} seconds'
-   order by lease_until limit ${LEASED} for update skip locked
-), leased as (
-  update queue set lease_until = now() + interval '${LEASE.seconds} seconds'
-   where delivery_id = any(array(select delivery_id from waiting)) returning delivery_id
-)
-select v.id, l.delivery_id as "deliveryId", v.body
-  from leased l join deliveries d on d.id = l.delivery_id join events v on v.id = d.event_id`;
 
 const RECORD = `
 with delivery as (
@@ -125,9 +98,6 @@ export async function openEventWork(plan: EventWorkPlan): Promise<EventWork> {
       const values = [transferId, id, t, body, deliveryId, endpointId];
       await database.query({ name: 'change', text: CHANGE[shape], values });
       return { id, deliveryId, body };
-    },
-    async lease() {
-      return (await database.query<WorkEvent>({ name: 'lease', text: TAKE })).rows;
     },
     async post({ deliveryId, body }) {
       const startedAt = performance.now();

@@ -5,10 +5,10 @@ import Koa from 'koa';
 import getRawBody from 'raw-body';
 import { now } from '../clock.js';
 import { answerQuestions } from '../questions.js';
-import { type EventShape, type EventWork, type EventWorkPlan, openEventWork } from './event-work.js';
+import { type EventWork, type EventWorkPlan, openEventWork } from './event-work.js';
 
 // The floor under a change by HTTP: the bare loop's work of each event behind Koa and its router, without checks,
-// batches, limits, logs or metrics. In the shape `apart`, worker.ts makes the POSTs.
+// batches, limits, logs or metrics.
 
 /** Opens the server, or waits for the last POST and closes it. */
 export type KoaQuestion = { open: EventWorkPlan } | { close: true };
@@ -26,7 +26,7 @@ const posts = new Set<Promise<void>>();
 async function answer(question: KoaQuestion): Promise<KoaAnswer> {
   if ('open' in question) {
     work = await openEventWork(question.open);
-    return { port: await listen(work, question.open.shape), at: now() };
+    return { port: await listen(work), at: now() };
   }
   while (posts.size > 0) await Promise.all(posts);
   const at = now();
@@ -36,14 +36,13 @@ async function answer(question: KoaQuestion): Promise<KoaAnswer> {
   return { port: 0, at };
 }
 
-async function listen(events: EventWork, shape: EventShape): Promise<number> {
+async function listen(events: EventWork): Promise<number> {
   const router = new Router();
   router.post('/operator/transfers/:id/status', async (ctx) => {
     const { status } = JSON.parse(await getRawBody(ctx.req, { encoding: 'utf8' })) as { status: string };
     const { id } = ctx.params as { id: string };
     const event = await events.commit(id);
     ctx.body = { id, status };
-    if (shape === 'apart') return;
     const post: Promise<void> = events.post(event).finally(() => posts.delete(post));
     posts.add(post);
   });

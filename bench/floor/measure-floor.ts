@@ -7,7 +7,6 @@ import { makeTransfers, type Tenants } from '../tenants.js';
 import type { EventShape, EventWorkPlan } from './event-work.js';
 import type { KoaAnswer, KoaQuestion } from './koa.js';
 import type { LoopPlan, Took } from './loop.js';
-import type { WorkerQuestion } from './worker.js';
 import type { WorkflowFloor, WorkflowsPlan } from './workflows.js';
 
 /** A floor's rate, events a second, and the cost of an event. */
@@ -41,43 +40,32 @@ export interface KoaFloorPlan {
   events: number;
   /** Changes a second; 0: at full speed. */
   rate: number;
-  /** `recorded`: with the record of each attempt. `apart`: with as many processes that make the attempts. */
+  /** `recorded`: with the record of each attempt. */
   shape: EventShape;
-  /** Processes with an API. */
-  apis: number;
 }
 
 /** The bare loop's work for each event, behind Koa and its router, under the service's own load. */
 export async function startKoaFloor(site: Site, tenant: Tenants, plan: Partial<KoaFloorPlan> = {}): Promise<Floor> {
-  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0, shape: 'sent' as const, apis: 1 };
-  const { warmUp, events, rate: steady, shape, apis } = { ...defaults, ...plan };
+  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0, shape: 'sent' as const };
+  const { warmUp, events, rate: steady, shape } = { ...defaults, ...plan };
   const { bench, stack } = site;
-  const start = (file: string, count: number) => Promise.all(Array.from({ length: count }, () => startHelper(file)));
-  const servers = await start('./floor/koa.js', apis);
-  const workers = await start('./floor/worker.js', shape === 'apart' ? apis : 0);
+  const server = await startHelper('./floor/koa.js');
   const { connections } = bench.options;
   const run = async (count: number, rate: number) => {
     const transfers = await makeTransfers(stack, tenant, count);
     await bench.receiver.clear('accept');
-    const open = { open: { ...planOf(site, tenant), shape } } satisfies KoaQuestion & WorkerQuestion;
-    const opened = await Promise.all(servers.map((server) => server.ask<KoaAnswer>(open)));
-    for (const worker of workers) await worker.ask(open);
-    const baseUrls = opened.map(({ port }) => `http://127.0.0.1:${port}`);
-    const load: Load = { baseUrls, tokens: ['none'], transfers, connections, rate };
-    const parts = {
-      loop: [...servers, ...workers].map(({ pid }) => pid),
-      receiver: [bench.receiver.pid],
-      generator: [bench.generator.pid],
-    };
+    const open: KoaQuestion = { open: { ...planOf(site, tenant), shape } };
+    const { port } = await server.ask<KoaAnswer>(open);
+    const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], tokens: ['none'], transfers, connections, rate };
+    const parts = { loop: [server.pid], receiver: [bench.receiver.pid], generator: [bench.generator.pid] };
     return observe(site, parts, count, async () => {
       const result = await bench.generator.ask<LoadResult>(load);
-      const closed = [...servers, ...workers].map((helper) => helper.ask<{ at: number }>({ close: true }));
-      const endedAt = Math.max(...(await Promise.all(closed)).map(({ at }) => at));
+      const { at: endedAt } = await server.ask<KoaAnswer>({ close: true } satisfies KoaQuestion);
       return { startedAt: result.startedAt, endedAt, figures: responsesOf(result) };
     });
   };
   await run(Math.min(warmUp, 3 * events), 0);
-  return floorOf([...servers, ...workers], () => run(events, steady));
+  return floorOf([server], () => run(events, steady));
 }
 
 function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {

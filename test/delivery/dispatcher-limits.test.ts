@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Recorder } from '../../src/delivery/record.js';
 import type { SendOutcome } from '../../src/delivery/sender/send.js';
-import { disableEndpoint } from '../../src/endpoints/disable.js';
+import { cancelPending, disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
@@ -177,16 +177,6 @@ describe('an attempt that waits', () => {
         await db.prisma.endpoint.update({ where: { id }, data: enabledAt(new Date()) });
       },
     ],
-    // The cancellation of its backlog has not reached the delivery yet.
-    [
-      'disabled with a backlog',
-      (id: string) => db.prisma.endpoint.update({ where: { id }, data: { enabled: false, disabledReason: 'owner' } }),
-    ],
-    [
-      'deleted',
-      (id: string) =>
-        db.prisma.endpoint.update({ where: { id }, data: { deletedAt: new Date(), secretEnvelope: null } }),
-    ],
   ] as const)('is not made at an endpoint that is %s meanwhile, and its delivery is cancelled', async (_, change) => {
     const { sender, release, endpointId, second } = await oneWaits();
     await change(endpointId);
@@ -196,6 +186,19 @@ describe('an attempt that waits', () => {
     const { deliveries, outbox } = await dispatchers.settled(second.eventId);
     expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
     expect(outbox).toBe('delivered');
+    expect(sender.sent).toHaveLength(1);
+  });
+
+  it('is given back at an endpoint that became inactive meanwhile, until a batch of the cancellation ends it', async () => {
+    const { sender, release, endpointId, second } = await oneWaits();
+    const { deliveryId } = second.deliveries[0]!;
+    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'owner' } });
+    runAhead(60);
+    release();
+    await waitFor('the end of the lease', async () => (await rowOf(deliveryId))?.leaseToken === null);
+    await db.transaction((tx) => cancelPending(tx, endpointId));
+    const { deliveries } = await dispatchers.settled(second.eventId);
+    expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
     expect(sender.sent).toHaveLength(1);
   });
 });

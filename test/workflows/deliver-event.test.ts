@@ -62,17 +62,6 @@ describe('deliverEvent', () => {
     expect(red).toHaveLength(7);
   });
 
-  it('asks for ids and names alone', async () => {
-    const start = await asleep();
-    const { requests } = await deliverEvents.run([start], succeeded);
-    const { deliveryId, webhookId, host, description } = start;
-    const [request] = requests;
-    expect(request).toMatchObject({ deliveryId, webhookId, host, description, attemptCount: 2 });
-    expect(Object.keys(request!).sort()).toEqual(
-      ['eventId', 'deliveryId', 'clientId', 'webhookId', 'host', 'description', 'attemptCount'].sort(),
-    );
-  });
-
   it('runs the ladders of several endpoints in parallel', async () => {
     const dead = delivery({ host: 'dead.example.com', wait: 0 });
     const good = delivery({ host: 'good.example.com', wait: 0 });
@@ -111,17 +100,6 @@ describe('deliverEvent', () => {
     expect(await timersOf(eventId)).toEqual([240]);
   });
 
-  it("continues from the row after Postgres was restored from a backup, or when the row's plan has changed", async () => {
-    let restored = false;
-    const { requests, eventId } = await deliverEvents.run([await asleep()], (request) => {
-      if (restored) return succeeded(request);
-      restored = true;
-      return { status: 'pending', reason: null, attemptCount: 1, lastOutcome: '503', wait: 7 * MINUTE };
-    });
-    expect(requests.map(({ attemptCount }) => attemptCount)).toEqual([2, 1]);
-    expect((await timersOf(eventId)).at(-1)).toBe(420);
-  });
-
   it('asks again after a fault of the activity, as often as it takes', async () => {
     let faults = 0;
     const { result } = await deliverEvents.run([await asleep()], (request) => {
@@ -129,16 +107,6 @@ describe('deliverEvent', () => {
       return succeeded(request);
     });
     expect([faults, result]).toMatchObject([4, [{ status: 'succeeded' }]]);
-  });
-
-  it('returns its progress to a query', async () => {
-    let progress: unknown;
-    await deliverEvents.run([await asleep()], succeeded, {
-      async during(workflowId) {
-        progress = await env.client.workflow.getHandle(workflowId).query('progress');
-      },
-    });
-    expect(progress).toMatchObject([{ host: 'hooks.example.com', status: 'pending', attemptCount: 2 }]);
   });
 
   it('ends as cancelled when an operator cancels it while it sleeps', async () => {
