@@ -7,6 +7,7 @@ import { Secret } from '../../src/platform/secret.js';
 import { readBacklog } from '../../src/reports/backlog.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { recordingHandover } from '../support/recording-handover.js';
 
 /**
  * The bench writes rows without the service's own functions. The rows must equal the rows that those functions make.
@@ -30,12 +31,9 @@ describe('rows that the bench makes', () => {
     const tenants = await makeTenants({ database, masterKeys }, 'http://127.0.0.1:1', { clients: 2, endpointsEach: 3 });
     const transfers = await makeTransfers({ database }, tenants, 4);
     for (const [index, transferId] of transfers.entries()) {
-      const handed: { endpointId: string }[] = [];
-      const handover = {
-        retryDelays: [],
-        committed: ({ deliveries }: { deliveries: typeof handed }) => handed.push(...deliveries),
-      };
-      await changeStatus(db, handover as never, { transferId, to: 'PROCESSING', reason: null });
+      const handover = recordingHandover();
+      await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
+      const handed = handover.events.flatMap(({ deliveries }) => deliveries);
       const { endpoints } = tenants.clients[index % 2]!;
       expect(handed.map(({ endpointId }) => endpointId).sort()).toEqual([...endpoints].sort());
       for (const { endpointId: id } of handed) {
