@@ -18,7 +18,7 @@ export const readClientResults = (db: Handle): Promise<ClientResults> => rowOf<C
 export function measureClients(registry: Registry, readResults: () => Promise<ClientResults>): void {
   sharedGauges(registry, readResults).gaugeOfEach(
     'webhook_clients',
-    'Clients with attempts in the last 15 minutes: `reached` (at least one succeeded) or `failing` (none did). NaN while Postgres is unreachable.',
+    'Clients with attempts in the last 15 minutes: `reached` (at least one succeeded) or `failing` (none did).',
     ['result', ['reached', 'failing']],
     (results) => results,
   );

@@ -31,7 +31,7 @@ const MEANINGS = {
     cancellation_in_progress:
       'Pending deliveries of the disabled endpoint are still being cancelled; try again in a few seconds.',
     recover_in_progress: 'A recovery of this endpoint is running, or two of the client. Wait until one ends.',
-    recovery_ended: 'The recovery has completed or was cancelled, so there is nothing to cancel.',
+    recovery_ended: 'The recovery has completed or was cancelled.',
     check_in_progress: 'A check of this endpoint is running, or two of the client. Wait until one ends.',
     two_secrets: 'The client already has two active secrets; revoke one first.',
     no_keys: 'The client has no public key; set its keys first.',
@@ -45,21 +45,18 @@ const MEANINGS = {
   413: { payload_too_large: 'A body may have at most 64 KiB.' },
   415: { unsupported_media_type: 'Send the body as `Content-Type: application/json` in UTF-8, uncompressed.' },
   422: {
-    invalid_request:
-      '`errors` lists what is invalid: `pointer` names a field of the body, `parameter` a parameter of the query.',
+    invalid_request: '`errors` lists what is invalid.',
     too_many_parameters: 'A query may have at most 20 parameters; each repetition counts.',
     outside_retention:
       'The window or cursor is older than the oldest retained event; choose a later `since`, or read the feed anew.',
     secret_immutable: 'A secret cannot be changed: [switch to a new endpoint](guide.md#change-the-secret).',
-    url_not_canonical:
-      'A client would rewrite this URL. `detail` ends with the form to register, which is sent unchanged.',
+    url_not_canonical: 'A client would rewrite this URL; `detail` ends with the form to register.',
     blocked_address: 'The service does not deliver to this address; use a public one.',
-    header_not_allowed:
-      'The service sets this header itself, the name is reserved, or it occurs twice; `errors` says which.',
+    header_not_allowed: 'The service sets this header itself, or it occurs twice.',
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
     endpoint_limit_reached:
-      'The client has as many endpoints as it may; delete one first. One more is accepted at the URL of an enabled one, to switch its secret.',
+      'The client has as many endpoints as it may. One more is accepted at the URL of an enabled one, to switch its secret.',
     idempotency_key_not_supported: 'The response holds a secret or a link; send the request without `Idempotency-Key`.',
     idempotency_key_reused: 'This key belongs to another request of the last 24 hours, or to a transfer.',
   },

@@ -103,13 +103,13 @@ export function measureBacklog(registry: Registry, readBacklog: () => Promise<Ba
   );
   gaugeOfEach(
     'webhook_outbox_events',
-    `\`attempt\`: rows of the queue, first attempts and retries. Other states: events waiting for their workflow because a row changed (\`again\`), a delivery sleeps or has failed (\`start\`), or all are delivered (\`delivered\`). Up to ${COUNTED} attempts and as many events.`,
+    `Rows of the queue (\`attempt\`), and events that wait for their workflow, by their state in the outbox; up to ${COUNTED} of each.`,
     states,
     ({ waiting }) => waiting,
   );
   gaugeOfEach(
     'webhook_outbox_oldest_age_seconds',
-    '`attempt`: how long ago the oldest queued attempt became due, of endpoints without an attempt in flight. Other states: age of the oldest event. 0 if there is none.',
+    'How long the oldest of them waits: an attempt since it was due, of endpoints without an attempt in flight; an event since it was made.',
     states,
     ({ oldestAge }) => oldestAge,
   );

@@ -89,7 +89,7 @@ type Connections = Pick<Config, 'databaseUrl' | 'databaseDirectUrl' | 'temporal'
 export function measureCertificates(registry: Registry, connections: Connections, receiversCa?: string): void {
   new Gauge({
     name: 'tls_certificate_expiry_timestamp_seconds',
-    help: 'Expiry of the certificates named in the settings; of several in one file, the earliest of those that are valid. A bundle of a system (more than 20) is left out.',
+    help: 'Expiry of the certificates named in the settings: of each file, the earliest valid one.',
     labelNames: ['certificate'],
     registers: [registry],
     collect() {
