@@ -88,6 +88,43 @@ describe('what a dispatcher leases', () => {
     release();
     await waitFor('all attempts', () => sender.sent.length === 10);
   });
+
+  it('is nothing at an endpoint whose slots all belong to other workers: none is leased', async () => {
+    let share = 0;
+    const { db: watched, texts } = watchStatements(db);
+    const sender = fakeSender();
+    const workers = { count: 2, of: (_: string, max: number) => Math.min(max, share) };
+    const { dispatcher, commit, slots } = dispatchers.open(sender, { db: watched, workers });
+    const { clientId, deliveries } = await commit();
+    await quiet();
+    expect([slots.waiting, await leased()]).toEqual([0, []]);
+    share = 1;
+    dispatcher.expectAny();
+    await waitFor('the first attempt', async () => (await dispatchers.readQueue()).length === 0);
+    share = 0;
+    await db.query('update webhook_endpoints set max_concurrency = 1 where id = $1::uuid', [deliveries[0]!.endpointId]);
+    await commitEvents(db, 3, { clientId, endpoints: 0 });
+    dispatcher.expectAny();
+    await quiet();
+    expect(await leased()).toEqual([]);
+    const versions = () => db.query('select delivery_id, xmin::text, ctid::text from queue order by 1', []);
+    const before = await versions();
+    texts.length = 0;
+    for (let i = 0; i < 5; i++) {
+      dispatcher.expectAny();
+      await quiet();
+    }
+    expect(await versions()).toEqual(before);
+    expect(texts.filter((text) => text.includes('recursive heads'))).toHaveLength(5);
+    expect(texts).toHaveLength(5);
+    // The events of this process stay free too.
+    await commit({ clientId, endpoints: 0 });
+    await quiet();
+    expect(await leased()).toEqual([]);
+    share = 1;
+    dispatcher.expectAny();
+    await waitFor('the attempts', () => sender.sent.length === 5);
+  });
 });
 
 describe('an attempt that waits', () => {

@@ -49,7 +49,6 @@ async function enqueue(start: Partial<WorkflowStart> = {}): Promise<string> {
 }
 const row = (workflowId: string) => db.prisma.workflowStart.findUniqueOrThrow({ where: { workflowId } });
 const started = (id: string) => waitFor('the start', async () => (await row(id)).startedAt !== null);
-const makeDue = () => db.query('update workflow_starts set start_after = now()', []);
 const describeWorkflow = (id: string) => temporal.client.workflow.getHandle(id).describe();
 const ahead = async (id: string) => ((await row(id)).startAfter.getTime() - Date.now()) / 1_000;
 
@@ -82,22 +81,6 @@ describe('the workflow outbox', () => {
     });
     await expect(work).rejects.toThrow('not this time');
     expect(await db.prisma.workflowStart.count()).toBe(0);
-  });
-
-  it('waits while Temporal is unavailable, and starts when it is back', async () => {
-    const id = await enqueue();
-    let asked = 0;
-    let unavailable = true;
-    open({
-      temporal: () => {
-        asked++;
-        return unavailable ? undefined : temporal.client;
-      },
-    });
-    await waitFor('the outbox to look', () => asked > 1);
-    expect(await row(id)).toMatchObject({ startedAt: null });
-    unavailable = false;
-    await started(id);
   });
 
   it('ends expired work before it starts anything, even while Temporal is unavailable', async () => {
@@ -139,28 +122,6 @@ describe('the workflow outbox', () => {
     expect(JSON.parse(Buffer.from(payload?.data ?? []).toString())).toEqual({ made: 2 });
   });
 
-  it('starts every workflow again when Temporal has lost its store', async () => {
-    const id = await enqueue();
-    open();
-    await started(id);
-    for (const outbox of outboxes.splice(0)) await outbox.stop();
-    const empty = await createTestNamespace();
-    try {
-      await makeDue();
-      open({ temporal: () => empty.client });
-      const described = await waitFor('the start', () =>
-        empty.client.workflow
-          .getHandle(id)
-          .describe()
-          .catch(() => undefined),
-      );
-      expect(described.status.name).toBe('RUNNING');
-    } finally {
-      for (const outbox of outboxes.splice(0)) await outbox.stop();
-      await empty.close();
-    }
-  });
-
   it('starts the others beside a row whose start Temporal rejects', async () => {
     const rejected = await enqueue({ workflowId: 'x'.repeat(2_000) });
     const other = await enqueue();
@@ -188,16 +149,6 @@ describe('the lease of workflow starts', () => {
     for (let i = 0; i < 8; i++) await Promise.all(clients.map((of) => enqueue({ clientId: of })));
     return clients;
   }
-
-  it('takes clients in turn', async () => {
-    const other = newId();
-    for (let i = 0; i < 5; i++) await enqueue();
-    const two = [await enqueue({ clientId: other }), await enqueue({ clientId: other })];
-    const leased = await leaseStarts(db, 4, 30);
-    const ofOther = leased.filter((start) => start.clientId === other).map(({ workflowId }) => workflowId);
-    expect(ofOther.sort()).toEqual(two.sort());
-    expect((await leaseStarts(db, 10, 30)).length).toBe(3);
-  });
 
   // Six clients within their limits delayed another's first step from 2 s to 12 s.
   it("has a client's workflow in the first batch, however many older ones of more clients are due", async () => {

@@ -110,23 +110,6 @@ describe('the workflow starter', () => {
     expect(after.map((runId, i) => runId === before[i])).toEqual([true, false]);
   });
 
-  it('starts events that waited for Temporal when it is back, the oldest of each client first', async () => {
-    const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
-    const own = [{ clientId, ...first }];
-    for (let i = 0; i < 2; i++) own.push(await attemptedEvent(its.db, 'pending', clientId));
-    const events = [await attemptedEvent(its.db, 'pending'), ...own];
-    const { temporal, ids } = fakeTemporal();
-    let isBack = false;
-    const starter = its.starters.open({ temporal: () => (isBack ? temporal() : undefined) });
-    expect(await its.db.prisma.outboxEvent.count({ where: { state: 'start' } })).toBe(4);
-    isBack = true;
-    starter.request();
-    await Promise.all(events.map(its.starters.done));
-    const ownIds = own.map(({ eventId }) => eventId);
-    expect(ids().filter((id) => ownIds.includes(id))).toEqual(ownIds);
-    expect(new Set(ids()).size).toBe(4);
-  });
-
   it('regression: starts one workflow at a time while Temporal is overloaded, so that it can recover', async () => {
     const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
     const events: CommittedEvent[] = [{ clientId, ...first }];
