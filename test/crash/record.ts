@@ -70,7 +70,8 @@ select t.id from transfers t
 /** The margin of 20 s allows either order of an enabling and a change at the same moment. */
 const UNDIRECTED = `
 select distinct e.id from events e
-  join webhook_endpoints w on w.client_id = e.client_id and w.enabled and w.enabled_at < e.created_at - interval '20 seconds'
+  join webhook_endpoints w on w.client_id = e.client_id and w.enabled and w.deleted_at is null
+                          and w.enabled_at < e.created_at - interval '20 seconds'
  where not exists (select from deliveries d where d.event_id = e.id and d.endpoint_id = w.id)`;
 
 /** Counts the work in progress. All counts are 0 when the service is quiet. */
