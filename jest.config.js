@@ -49,7 +49,7 @@ export default {
   testSequencer: '<rootDir>/test/support/slow-first.js',
   reporters: ['default', '<rootDir>/test/support/closing-line-reporter.js'],
   // A limit is for what never ends: the machines are shared, and some are three times as slow.
-  testTimeout: 240_000,
+  testTimeout: process.env.LONG ? 900_000 : 240_000,
   // Most tests wait for a condition more than they compute: Jest's own choice on two cores would be one at a time.
   maxWorkers: 4,
   // What a failed test left running must not hold CI until its own limit; elsewhere Jest says that something is open.

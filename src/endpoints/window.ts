@@ -80,11 +80,13 @@ function tooLate(): Refusal {
 
 /**
  * The time limit, and the plan: only the index of the owner and the range. Without statistics of the last rows, the
- * planner may choose to scan the table. One process of Postgres works on it, so that other statements keep theirs.
+ * planner may choose to scan the table, and beside an index with the order it may sort all events of a client. One
+ * process of Postgres works on it, so that other statements keep theirs.
  */
 const SETTINGS = `
 select set_config('statement_timeout', $1::text, true), set_config('enable_seqscan', 'off', true),
-       set_config('enable_bitmapscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
+       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
+       set_config('enable_incremental_sort', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
        set_config('jit', 'off', true)`;
 
 /** Periods that a statement shows. */

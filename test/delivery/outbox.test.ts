@@ -6,6 +6,7 @@ import { newId } from '../../src/platform/ids.js';
 import { readBacklog } from '../../src/reports/backlog.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
+import { rowsOfPlans } from '../support/filled-database.js';
 import { emptyOutbox, outboxOf, setOutbox } from '../support/outbox.js';
 
 const MINUTE = 60_000;
@@ -114,7 +115,8 @@ describe('a backlog of 200,000 delivered events beside one failed event', () => 
 
   it('costs the lease of the failed event nothing, and a batch no more rows than its size', async () => {
     const [crowd, quiet] = clientIds as [string, string];
-    for (let from = 0; from < 200_000; from += 20_000) await db.query(BACKLOG, [from, from + 19_999, crowd]);
+    for (let from = 0; from < rowsOfPlans(200_000); from += 20_000)
+      await db.query(BACKLOG, [from, from + 19_999, crowd]);
     await db.pool.query('vacuum analyze events, outbox');
     const failed = await eventOf(crowd, 'start');
     const alone = await eventOf(quiet, 'delivered');

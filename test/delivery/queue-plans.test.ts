@@ -6,9 +6,10 @@ import type { Handle } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { rowsOfPlans } from '../support/filled-database.js';
 
-const BACKLOG = 100_000;
-const LEASED = 50_000;
+const BACKLOG = rowsOfPlans(100_000);
+const LEASED = BACKLOG / 2;
 /** Postgres keeps a plan from the sixth run on. */
 const RUNS = 8;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, rowsOf } from '../../bench/lists/plans.js';
 import { resetForRecovery } from '../../src/delivery/recoveries.js';
-import { type FilledDatabase, openFilled } from '../support/filled-database.js';
+import { type FilledDatabase, openFilled, rowsOfPlans } from '../support/filled-database.js';
 
-const ROWS = 30_000;
+const ROWS = rowsOfPlans(30_000);
 const LIMIT = 20;
 
 let filled: FilledDatabase;
@@ -16,7 +16,7 @@ beforeAll(async () => {
     'analyze',
     `update deliveries set status = 'succeeded' where id <> all(array(select id from deliveries order by id limit 5))`,
   ]);
-}, 120_000);
+});
 afterAll(() => filled?.close());
 
 describe('the next deliveries of a recovery', () => {

@@ -14,11 +14,11 @@ import { readClientOverviews } from '../../src/reports/operator-overview.js';
 import { readPendingAlone } from '../../src/reports/pending-alone.js';
 import { expireTransfers } from '../../src/transfers/expire-transfers.js';
 import { BY_OPERATOR, makeEndpoint } from '../support/factories.js';
-import { type FilledDatabase, openFilled } from '../support/filled-database.js';
+import { type FilledDatabase, openFilled, rowsOfPlans } from '../support/filled-database.js';
 
 // What works through a table in batches, beside a full table whose statistics fit none of them.
 
-const ROWS = 20_000;
+const ROWS = rowsOfPlans(20_000);
 const LIMIT = 100;
 const DAY = 86_400_000;
 /** Postgres keeps a plan from the sixth run on. */
@@ -49,7 +49,7 @@ beforeAll(async () => {
   // After the statistics: nothing of what is old may be removed, and all notifications and starts wait.
   filled = await openFilled(ROWS, [FILL, 'analyze', UNKNOWN]);
   successorId = (await makeEndpoint(filled.db, filled.clientId)).id;
-}, 120_000);
+});
 afterAll(() => filled?.close());
 
 const removeEvents = async (db: Database) => {

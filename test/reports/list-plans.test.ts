@@ -5,10 +5,11 @@ import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf }
 import { listQueries } from '../../bench/lists/queries.js';
 import { LOOKED_AT } from '../../src/endpoints/window.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { rowsOfPlans } from '../support/filled-database.js';
 
 // Checks the plans that Postgres runs on a table big enough for its indexes.
 
-const ROWS = 20_000;
+const ROWS = rowsOfPlans(20_000);
 const BIG = ['events', 'transfers', 'deliveries', 'attempts', 'endpoint_hours'];
 /** Rows that a list may read at most: fifty of each of fifty endpoints, for the operator's fifty newest. */
 const MOST = 2_500;
@@ -27,7 +28,7 @@ beforeAll(async () => {
   filled = await readFilled(client);
   await client.end();
   explained = openExplained(db.url.reveal());
-}, 120_000);
+});
 afterAll(async () => {
   await explained?.close();
   await db?.drop();

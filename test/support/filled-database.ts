@@ -4,6 +4,9 @@ import { fillPast } from '../../bench/past.js';
 import { createTestDatabase } from './database.js';
 import { makeClient, makeEndpoint } from './factories.js';
 
+/** Rows of a test of plans: a million in the long lane (`npm run test:plans`). */
+export const rowsOfPlans = (few: number) => (process.env.LONG ? 1_000_000 : few);
+
 export type FilledDatabase = Awaited<ReturnType<typeof openFilled>>;
 
 /**
