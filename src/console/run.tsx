@@ -155,7 +155,9 @@ export function shownError(error: unknown) {
   const { 'Content-Type': _type, 'WWW-Authenticate': _challenge, ...kept } = headers;
   // The API's message names a header, which no person sends.
   const detail =
-    refusal.code === 'unavailable' ? 'The service cannot do this at the moment. Try again.' : refusal.message;
+    refusal.code === 'unavailable'
+      ? 'The service cannot do this at the moment. Try again. If you sent a form, first look whether it took effect.'
+      : refusal.message;
   return { status, title, detail, headers: kept };
 }
 

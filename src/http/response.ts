@@ -92,7 +92,7 @@ export function refusalOf(error: unknown): Refusal {
   if (isUnreachable(error) || isConflict(error) || error instanceof DeadlinePassed) {
     return new Refusal(
       'unavailable',
-      'The service cannot do this at the moment. Try again. A change was made as a whole or not at all: repeat it with the same Idempotency-Key.',
+      'The service cannot do this at the moment. Try again. A change was made as a whole or not at all: repeat it with the same Idempotency-Key; without one, first read whether it was made.',
     );
   }
   return new Refusal('internal_error', 'The service failed to process the request.');
