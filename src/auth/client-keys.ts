@@ -124,6 +124,17 @@ export function findSetFault(keys: readonly NewClientKey[]): (Fault & { index: n
   return undefined;
 }
 
+/** The keys of a client as a JWK set has them, oldest first, as the client shows them. */
+export async function readClientJwks(db: Handle, clientId: string): Promise<Given[]> {
+  const orderBy = [{ createdAt: 'asc' }, { id: 'asc' }] as const;
+  const keys = await db.prisma.clientKey.findMany({ where: { clientId }, orderBy: [...orderBy] });
+  return keys.map(({ publicJwk, kid, alg }) => ({
+    ...(publicJwk as JWK),
+    ...(kid !== null && { kid }),
+    ...(alg !== null && { alg }),
+  }));
+}
+
 /**
  * Replaces a client's keys. A key that stays keeps its id and its tokens; tokens of a key that goes end within 5 s.
  * @throws Refusal not_found; invalid_request if the client is revoked

@@ -74,6 +74,7 @@ export function operationsOf(routes: readonly Route[], database: Database, sessi
     async change<T>(operationId: string, request: OperationRequest = {}): Promise<T> {
       const { route, ids, accept } = prepare(operationId, request);
       if (route.method === 'GET') throw new Error(`${operationId} changes nothing`);
+      if (session.role !== 'editor') throw new Refusal('insufficient_scope', 'Your session changes nothing.');
       const work = accept();
       const { around = (change) => change() } = route;
       const run = async (tx: Handle) => {

@@ -39,7 +39,15 @@ export const HEADER_FIELDS = Array.from(
 );
 
 /** Fields that a page never shows again. */
-export const SECRET_FIELDS = ['secret', 'client_secret', 'code', 'v0', ...HEADER_FIELDS.map(([, value]) => value)];
+// A private key may be pasted for a public one.
+export const SECRET_FIELDS = [
+  'secret',
+  'client_secret',
+  'code',
+  'v0',
+  'jwks',
+  ...HEADER_FIELDS.map(([, value]) => value),
+];
 
 /** An error that only pages have, shown as a page with its status. */
 export class PageError extends Error {
@@ -125,6 +133,9 @@ export const isForm = (declared: Page | Form): declared is Form => 'submit' in d
 /** A form runs an operation, and shows its page again where the operation refuses it. */
 export const pointsOf = (declared: Page | Form): number =>
   isForm(declared) ? (declared.points ?? 1 + (declared.page?.points ?? 0)) : declared.points;
+
+/** Whether the session was not opened to view only; its scopes then say what it may change. */
+export const isFullSession = ({ session }: Pick<Visit, 'session'>): boolean => session.role === 'editor';
 
 /** Whether the session may change endpoints and deliveries; a viewer sees no buttons. */
 export const isEditor = ({ session }: Pick<Visit, 'session'>): boolean => session.scopes.has('webhooks:write');

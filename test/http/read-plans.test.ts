@@ -18,11 +18,12 @@ import { TRANSFER_STATUSES } from '../../src/transfers/states.js';
 import { startApi, type TestApi } from '../support/api.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeEndpoint, masterKeys } from '../support/factories.js';
+import { rowsOfPlans } from '../support/filled-database.js';
 
 // Every read of the API and the console, on tables where one endpoint of one client has nearly all rows. Postgres
 // reports the plan of each statement that ran.
 
-const ROWS = 30_000;
+const ROWS = rowsOfPlans(30_000);
 const SMALL_ROWS = 60;
 const DAY = 86_400_000;
 const TABLES = ['events', 'transfers', 'transfer_status_history', 'deliveries', 'attempts', 'endpoint_hours'];
@@ -52,7 +53,7 @@ beforeAll(async () => {
   small = await makeTenant(filling, SMALL_ROWS);
   big = await makeTenant(filling, ROWS);
   await filling.end();
-}, 240_000);
+});
 afterAll(async () => {
   await api?.close();
   await explained?.close();
@@ -214,6 +215,8 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
 const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console': () => ['', '?period=30d'],
   '/console/operator': () => ['', '?period=30d'],
+  '/console/operator/clients': () => ['', '?name=a'],
+  '/console/operator/clients/{id}': () => [''],
   '/console/search': ({ delivery, transfer }) => [`?q=${delivery}`, `?q=${transfer}`, '?q=…0123abcd', '?q=none'],
   '/console/events': ({ transfer, delivery, endpoint }) => [
     `?webhookId=${endpoint}`,

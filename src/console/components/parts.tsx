@@ -1,4 +1,10 @@
-import { type ComponentChildren, createContext, type HTMLAttributes, type InputHTMLAttributes } from 'preact';
+import {
+  type ComponentChildren,
+  createContext,
+  type HTMLAttributes,
+  type InputHTMLAttributes,
+  type TextareaHTMLAttributes,
+} from 'preact';
 import { useContext } from 'preact/hooks';
 import { PROBLEMS } from '../../platform/refusal.js';
 import type { RefusedForm } from '../page.js';
@@ -122,6 +128,13 @@ export function Field({ label, hint, pointer, type, value, ...rest }: Control) {
   const shown = type === 'password' ? {} : { value: typed ?? value ?? '' };
   const control: object = { ...rest, ...attributes, type, ...shown };
   return around(<input autoComplete="off" spellcheck={false} {...control} />);
+}
+
+/** A field of several lines, which comes back empty. */
+export function TextArea({ label, hint, ...rest }: Labelled & Omit<TextareaHTMLAttributes, keyof Labelled>) {
+  const { attributes, around } = useLabel({ label, name: rest.name, hint });
+  const control: object = { autoComplete: 'off', spellcheck: false, ...rest, ...attributes };
+  return around(<textarea {...control} />);
 }
 
 /** A field for a time in ISO 8601, which a person can paste and read in any locale. */

@@ -10,6 +10,7 @@ import { statementPages } from './endpoints/statement.js';
 import { eventList, eventPage, retryForm } from './events.js';
 import { notificationsPage } from './notifications.js';
 import { operatorPage } from './operator.js';
+import { operatorClientPages } from './operator-clients.js';
 import { overview } from './overview.js';
 import { retriedPage, retrySelectedForm } from './retry-deliveries.js';
 import { searchPage } from './search.js';
@@ -28,5 +29,5 @@ export const declared: readonly (Page | Form)[] = [
   ...transferPages,
   notificationsPage,
   ...settingsPages,
-  ...[searchPage, operatorPage],
+  ...[searchPage, operatorPage, ...operatorClientPages],
 ];

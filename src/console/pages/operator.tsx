@@ -7,10 +7,11 @@ import { AttemptPlot, periodOf } from '../components/plot.js';
 import { CauseBars } from '../components/small-plots.js';
 import { countText, Id, RelativeTime, rateText, Untrusted } from '../components/values.js';
 import { page } from '../page.js';
+import { clientPath } from './operator-clients.js';
 
 const PATH = '/console/operator';
 
-/** `/console/operator`: all clients, for a session of a client with the scope `operator`. It only reads. */
+/** `/console/operator`: all clients, for a session of a client with the scope `operator`. */
 export const operatorPage = page({
   path: PATH,
   scope: 'operator',
@@ -51,7 +52,11 @@ export const operatorPage = page({
               'data-announce': `${failing} failing, ${disabled} disabled endpoints`,
             })}
             columns={{
-              Client: ({ name }) => <Untrusted text={name} />,
+              Client: ({ id, name }) => (
+                <a href={clientPath(id)}>
+                  <Untrusted text={name} />
+                </a>
+              ),
               'Success, 24 h': ({ succeeded, failed }) =>
                 succeeded + failed === 0
                   ? '–'
@@ -68,6 +73,9 @@ export const operatorPage = page({
         <p class="hint">
           The {SHOWN_CLIENTS} clients with the lowest success rates. Of each endpoint, at most 100 pending deliveries
           are counted.
+        </p>
+        <p>
+          <a href="/console/operator/clients">All clients by name, and their public keys</a>
         </p>
         <Card title="What to do">
           <ul class="plain">

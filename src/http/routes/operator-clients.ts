@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { byOf, type Caller } from '../../auth/caller.js';
 import { setClientKeys } from '../../auth/client-keys.js';
 import {
-  type ClientWithSecrets,
   changeClient,
   createClient,
   listOrdinaryClients,
@@ -20,7 +19,6 @@ import type { Handle } from '../../platform/database/database.js';
 import { parseDuration } from '../../platform/duration.js';
 import { Secret } from '../../platform/secret.js';
 import type { AppDependencies } from '../context.js';
-import { etagOf } from '../etag.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { created, Reply, tagged } from '../response.js';
 import { routesOf, type Target } from '../route.js';
@@ -28,6 +26,7 @@ import { present, text } from '../schemas/fields.js';
 import {
   clientKeysView,
   createdClientView,
+  etagOfClient,
   issuedSecretView,
   jwkSet,
   newOperatorClient,
@@ -58,9 +57,6 @@ function clientFields<Fields extends ClientFields>({
 }
 type ClientFields = Pick<z.output<typeof operatorClientPatch>, 'rate_limit' | 'max_endpoints' | 'require_private_key'>;
 
-/** The ETag of a client, also for what only its notifications show. */
-const etagOfClient = (client: ClientWithSecrets) =>
-  etagOf(presentOperatorClient(client), client.notifyUrl, client.notifySecretEnvelope);
 const version = async ({ params: { id }, db }: Target<'/clients/{id}'>) =>
   etagOfClient(await lockOrdinaryClient(db, id));
 

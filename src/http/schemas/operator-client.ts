@@ -7,6 +7,7 @@ import type { Client } from '../../platform/database/generated/client.js';
 import { parseDuration } from '../../platform/duration.js';
 import { isNetwork } from '../../platform/networks.js';
 import { ENDPOINT_LIMITS, RATE_LIMITS } from '../../platform/vocabulary.js';
+import { etagOf } from '../etag.js';
 import { endpointSecret } from './endpoint.js';
 import { present, requestBody, text, time, uuid, validationError, view } from './fields.js';
 
@@ -167,6 +168,10 @@ export function presentOperatorClient(client: ClientWithSecrets) {
   const secrets = client.secrets.map((secret) => present(secretView, { ...secret, secretId: secret.id }));
   return present(operatorClientView, { ...shownClient(client), secrets, ...presentClientKeys(client) });
 }
+
+/** The ETag of a client, also for what only its notifications show. */
+export const etagOfClient = (client: ClientWithSecrets) =>
+  etagOf(presentOperatorClient(client), client.notifyUrl, client.notifySecretEnvelope);
 
 export const presentClientKeys = ({ keys }: Pick<ClientWithSecrets, 'keys'>) => ({
   keys: keys.map((key) => present(keyView, key)),
