@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { finishCheck, getCheck, startCheck } from '../../src/checks/checks.js';
 import { runCase } from '../../src/checks/run-case.js';
 import { createAddressGuard } from '../../src/delivery/sender/address-guard.js';
@@ -8,32 +8,24 @@ import { MasterKeys } from '../../src/platform/database/encryption.js';
 import { Secret } from '../../src/platform/secret.js';
 import { CHECK_CASE_NAMES } from '../../src/platform/vocabulary.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../support/checked-receiver.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { BY_OPERATOR as by, makeClient } from '../support/factories.js';
 
 const SECRET = 'whsec_0123456789abcdef';
 const masterKeys = new MasterKeys(new Secret(Buffer.from('0123456789abcdefghijklmnopqrstuv')));
 const guardOf = (allowPrivate: boolean) => createAddressGuard({ allowPrivate, blocked: [] });
 
-let database: TestDatabase;
-let sender: Sender;
-let impatient: Sender;
+const database = await openTestDatabase();
+const sender = createSender({ guard: guardOf(true) });
+// A receiver that hangs would hold up each case for 15 s.
+const impatient = createSender({ guard: guardOf(true), limits: { responseMs: 100 } });
+afterAll(() => Promise.all([sender.close(), impatient.close()]));
 let clientId: string;
 const receivers: CheckedReceiver[] = [];
-beforeAll(async () => {
-  database = await createTestDatabase();
-  sender = createSender({ guard: guardOf(true) });
-  // A receiver that hangs would hold up each case for 15 s.
-  impatient = createSender({ guard: guardOf(true), limits: { responseMs: 100 } });
-}, 120_000);
 beforeEach(async () => {
   clientId = await makeClient(database);
 });
 afterEach(() => Promise.all(receivers.splice(0).map((receiver) => receiver.close())));
-afterAll(async () => {
-  await Promise.all([sender.close(), impatient.close()]);
-  await database.drop();
-});
 
 async function receiver(mistake?: Mistake): Promise<CheckedReceiver> {
   const started = await startCheckedReceiver(SECRET, mistake);

@@ -264,13 +264,6 @@ describe("a transfer's Idempotency-Key", () => {
     expect((await keyed(client, `/transfers/${transfer.id}/cancel`, key)).text).toBe(cancelled.text);
   });
 
-  it('is separate for each client, and null without one', async () => {
-    const [key, other] = [newKey(), await api.client()];
-    const [mine, theirs] = [await create(key), await create(key, {}, other)];
-    expect(theirs.body.id).not.toBe(mine.body.id);
-    expect((await client.call('POST', '/transfers', { json: transferRequest() })).body.idempotency_key).toBeNull();
-  });
-
   it('is a filter of GET /transfers: whole, unquoted and case-sensitive', async () => {
     const own = await api.client();
     const key = `Week-end "${newKey()}"`;

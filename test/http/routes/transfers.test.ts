@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { newId, timeOf } from '../../../src/platform/ids.js';
-import { openApi, startApi } from '../../support/api.js';
-import { createTestDatabase, setHostileDefaults } from '../../support/database.js';
+import { openApi } from '../../support/api.js';
 import { transferRequest } from '../../support/transfers.js';
 
 const api = await openApi();
@@ -245,24 +244,6 @@ describe('a transfer', () => {
       expect([reply.status, reply.body.code]).toEqual([409, 'invalid_transition']);
     }
   });
-});
-
-it('responds the same, whatever the defaults of the database', async () => {
-  const database = await createTestDatabase();
-  await setHostileDefaults(database);
-  const other = await startApi({ database });
-  const own = await other.client();
-  const { body: made } = await own.call('POST', '/transfers', { json: transferRequest({ reference: 'C:\\new' }) });
-  expect(made).toMatchObject({ reference: 'C:\\new', created_at: expect.stringMatching(TIME) });
-  const { body: moved } = await own.call('POST', `/sandbox/transfers/${made.id}/status`, {
-    json: { status: 'PROCESSING' },
-  });
-  const { body: read } = await own.call('GET', `/transfers/${made.id}`);
-  expect([read.created_at, read.updated_at]).toEqual([made.created_at, moved.updated_at]);
-  expect(Math.abs(Date.parse(read.updated_at) - Date.now())).toBeLessThan(60_000);
-  expect((await own.call('GET', '/events')).body.data).toMatchObject([{ data: { id: made.id } }]);
-  await other.close();
-  await database.drop();
 });
 
 describe('POST /transfers', () => {

@@ -1,26 +1,14 @@
-import { createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer } from 'node:net';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Database, openDatabase } from '../../../src/platform/database/database.js';
 import { isReadOnly, isUnreachable } from '../../../src/platform/database/faults.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
-import { createTestDatabase, setHostileDefaults, type TestDatabase } from '../../support/database.js';
+import { createTestDatabase, openTestDatabase, setHostileDefaults } from '../../support/database.js';
 import { startHaltingProxy } from '../../support/halting-proxy.js';
 import { waitFor } from '../../support/wait-for.js';
 
-let database: TestDatabase;
-let dying: { server: Server; database: Database };
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  dying = await openDyingDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-  await dying.database.close();
-  dying.server.close();
-});
+const database = await openTestDatabase();
 
 const message = (type: string, body: string) => {
   const head = Buffer.alloc(5);
@@ -42,15 +30,21 @@ async function openDyingDatabase() {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
-  return { server, database: openDatabase({ url: new Secret(`postgresql://x:x@127.0.0.1:${port}/x`), poolSize: 4 }) };
+  const dying = openDatabase({ url: new Secret(`postgresql://x:x@127.0.0.1:${port}/x`), poolSize: 4 });
+  afterAll(async () => {
+    await dying.close();
+    server.close();
+  });
+  return dying;
 }
+const dying = await openDyingDatabase();
 
 test.each([
   ['a transaction', (db: Database) => db.transaction(async () => 1)],
   ['a statement', (db: Database) => db.query('select 1', [])],
   ['a hot statement', (db: Database) => db.hot('select 1', [])],
 ])('a connection that breaks during checkout fails %s, not the process', async (_, work) => {
-  const fault = await work(dying.database).catch((error: unknown) => error);
+  const fault = await work(dying).catch((error: unknown) => error);
   expect(fault).toBeInstanceOf(Error);
   expect(isUnreachable(fault)).toBe(true);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase } from '../../../src/platform/database/database.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
@@ -8,17 +8,11 @@ import {
   withServerSettings,
 } from '../../../src/platform/database/server-settings.js';
 import { Secret } from '../../../src/platform/secret.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { openTestDatabase } from '../../support/database.js';
 
-let database: TestDatabase;
 const clients: pg.Client[] = [];
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(async () => {
-  await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
-  await database.drop();
-});
+afterAll(() => Promise.all(clients.map((client) => client.end().catch(() => undefined))));
+const database = await openTestDatabase();
 
 async function connectWith(settings: Record<string, string>): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: withServerSettings(database.url, settings).reveal() });
