@@ -141,8 +141,8 @@ export class Dispatcher implements Handover {
   /** Endpoints at which this process has had a fault of its own. */
   readonly #paused = new LRUCache<string, true>(PAUSE);
   readonly #byId: Batcher<string, Job | undefined>;
-  /** Endpoints of which other workers have all slots. */
-  readonly #notOurs = new LRUCache<string, true>({ max: 10_000 });
+  /** Endpoints of which other workers have all slots, the latest: each change's statement names them. */
+  readonly #notOurs = new LRUCache<string, true>({ max: 100 });
   readonly #returns: Batcher<Job, undefined>;
   readonly #lookAgain: ReturnType<typeof lookAgain>;
   readonly #loop: Periodic;
@@ -442,8 +442,9 @@ export class Dispatcher implements Handover {
       if (refilled.length > 0) {
         this.#nextAt = performance.now() + GATHER;
         await this.#leaseOf(refilled);
-      } else if (!this.#isScanDue) return;
+      }
       if (fault) throw fault.error;
+      if (refilled.length === 0 && !this.#isScanDue) return;
     }
   }
 

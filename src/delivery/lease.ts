@@ -143,15 +143,12 @@ with known as (
    limit $4::int
 ), ${LEASE_FREE}`;
 
-/**
- * The bound of 60 s is that of `isFree`: no process holds a lease that another clock gave. The array leads the plan,
- * which Postgres keeps, to the rows by their ids (record.ts).
- */
+/** The array leads the plan, which Postgres keeps, to the rows by their ids (record.ts). */
 const LEASE_BY_ID = `
 with free as materialized (
   select q.delivery_id from unnest((select $2::uuid[])) asked(id) join queue q on q.delivery_id = asked.id
    where q.delivery_id = any(array(select unnest($2::uuid[])))
-     and (q.lease_until is null or q.lease_until <= now() or q.lease_until > now() + interval '60 seconds')
+     and ${isFree('q.lease_until')}
      and ${isOfActive('q')}
      for update of q skip locked
 ), ${LEASE_FREE}`;

@@ -37,7 +37,8 @@ export class LiveWorkers {
   of(endpointId: string, max: number): number {
     if (this.#heartbeat.isCutOff) return 0;
     if (this.count === 1) return max;
-    return Math.floor(max / this.count) + (this.#rank(endpointId) < max % this.count ? 1 : 0);
+    const left = max % this.count;
+    return Math.floor(max / this.count) + (left > 0 && this.#rank(endpointId) < left ? 1 : 0);
   }
 
   /**

@@ -114,9 +114,8 @@ const TARGETS = `
 select q.delivery_id as id, ${TARGET}
   from unnest((select $2::uuid[]), $3::timestamptz[]) asked(id, until)
   join queue q on q.delivery_id = asked.id
-  join deliveries d on d.id = q.delivery_id
   join webhook_endpoints e on e.id = q.endpoint_id
- where q.lease_token = $1::uuid and q.lease_until = asked.until and ${ACTIVE} and (d.status = 'pending' or q.trigger = 'manual')`;
+ where q.lease_token = $1::uuid and q.lease_until = asked.until and ${ACTIVE}`;
 
 /** SQL: the trigger of the attempts of the delivery `d`'s ladder. */
 export const LADDER_TRIGGER = `case when d.recovered then 'recover' else 'schedule' end`;

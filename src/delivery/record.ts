@@ -8,6 +8,7 @@ import type { DeliveryStatus } from '../platform/database/generated/enums.js';
 import { failpoint } from '../platform/failpoints.js';
 import type { Log } from '../platform/telemetry/log.js';
 import type { LeasedAttempt } from './handover.js';
+import { tellWorkflows } from './outbox.js';
 import { pauseOf } from './pause.js';
 import type { SendOutcome } from './sender/send.js';
 
@@ -195,11 +196,7 @@ with input as (
                                        when asleep or status = 'failed' then 'start'
                                        when status <> 'pending' and not $17::boolean then 'delivered' end::outbox_state) as state
     from updated group by event_id, client_id
-), told as (
-  insert into outbox as o (event_id, client_id, state)
-  select event_id, client_id, state from learns where state is not null order by event_id
-  on conflict (event_id) do update set state = excluded.state, lease_until = null where excluded.state <= o.state
-)${pauses}
+), ${tellWorkflows('learns where state is not null')}${pauses}
 select u.id as "deliveryId", u.recorded_as as number, u.status::text,
        u.id = any(array(select delivery_id from next)) as "isQueued", false as "isLocked"
   from updated u

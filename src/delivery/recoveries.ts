@@ -2,6 +2,7 @@ import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { ladderToText } from '../../workflows/ladder.js';
 import { type Receiver, receiverName } from '../../workflows/receiver.js';
 import type { RecoverEndpointInput } from '../../workflows/recover-endpoint.js';
+import { ACTIVE } from '../endpoints/disable.js';
 import { getEndpoint, type PublicEndpoint, refuseInactive, refuseWhileCancelling } from '../endpoints/endpoints.js';
 import { receiverOf } from '../endpoints/url.js';
 import { countWithinLimits, LEFT_JOIN_DELIVERY, LOOKED_AT, readWindow } from '../endpoints/window.js';
@@ -179,15 +180,16 @@ function valuesOf({ endpointId, clientId, since, until, after, limit, retryDelay
 
 /**
  * Queues the next deliveries of a phase, oldest first, with a new ladder: those that failed or were cancelled
- * (`ended`), or those that sleep (`pending`). @returns their ids
+ * (`ended`), or those that sleep (`pending`).
+ * @returns their ids, and the delivery after which the next batch starts; null: none is left, or the endpoint is
+ * inactive
  */
 export async function resetForRecovery(
   db: Handle,
   part: RecoveryPart,
   phase: keyof typeof RESET = 'ended',
-): Promise<readonly string[]> {
-  const rows = await db.query<{ id: string }>(RESET[phase], valuesOf(part));
-  return rows.map(({ id }) => id);
+): Promise<{ ids: readonly string[]; after: string | null }> {
+  return rowOf(db, RESET[phase], valuesOf(part));
 }
 
 /**
@@ -195,6 +197,8 @@ export async function resetForRecovery(
  *
  * One ordered range of the index on (endpoint, status, id) for each status, as cancelling reads it (`CANCEL_PENDING`):
  * in the order of ids alone, the read after the last failed delivery walks over every later success.
+ *
+ * What is found may have changed before it is locked. The next batch starts after it, whether it was reset or not.
  */
 const resetThose = (statuses: readonly string[], which: string) => `
 with found as materialized (
@@ -218,7 +222,10 @@ with found as materialized (
     from candidates c where d.id = c.id
   returning d.id, d.event_id, d.client_id, d.endpoint_id
 ), ${queueLate('reset', 'now()', `'recover'`)}, ${wakeWorkflows('reset')}
-select id from candidates order by id`;
+select coalesce((select json_agg(id order by id) from candidates), '[]') as ids,
+       case when (select count(*) from found) >= $6::int
+             and exists (select from webhook_endpoints e where e.id = $1::uuid and ${ACTIVE}) then
+         (select max(id::text) from (select id from found order by id limit $6::int) f) end as after`;
 
 const RESET = {
   ended: resetThose(['failed', 'cancelled'], `d.status in ('failed', 'cancelled')`),

@@ -101,8 +101,8 @@ export function queueNext(
 
 async function queuePhase(tx: Handle, phase: RecoveryPosition['phase'], part: RecoveryPart): Promise<QueuedPart> {
   if (phase === 'missing') return deliverMissing(tx, part);
-  const ids = await resetForRecovery(tx, part, phase);
-  return { recovered: ids.length, after: ids.at(-1) ?? null };
+  const { ids, after } = await resetForRecovery(tx, part, phase);
+  return { recovered: ids.length, after };
 }
 
 const LOCK = `

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Database, type Handle, readClock, rowOf, tryLockInTransaction } from '../platform/database/database.js';
+import { type Database, type Handle, readClock, rowOf } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';
 import { NIL_ID } from '../platform/ids.js';
@@ -29,7 +29,7 @@ export async function disableEndpoint(
   });
   if (count === 0) return undefined;
   await keepDisabledPeriods(db, endpointId);
-  const { cancelled: atOnce, more } = await cancelBatch(db, endpointId);
+  const { cancelled: atOnce, more } = await cancelPending(db, endpointId);
   const cancelled = atOnce + (more ? await countPending(db, endpointId) : 0);
   await notifyAbout(db, 'endpoint.disabled', endpointId, { reason, cancelled });
   return cancelled;
@@ -59,13 +59,8 @@ export const CANCELLED_AT_ONCE = 1_000;
  * Cancels the next pending deliveries of an inactive endpoint, up to `CANCELLED_AT_ONCE`. If there are more, the
  * endpoint's row says where to continue (`cancelling_after`), and `cancelBacklogs` does.
  * @param tx a transaction that has changed or locked the endpoint's row
- * @returns whether there are more
  */
-export async function cancelPending(tx: Handle, endpointId: string): Promise<boolean> {
-  return (await cancelBatch(tx, endpointId)).more;
-}
-
-async function cancelBatch(tx: Handle, endpointId: string): Promise<{ cancelled: number; more: boolean }> {
+export async function cancelPending(tx: Handle, endpointId: string): Promise<{ cancelled: number; more: boolean }> {
   await tx.query(`select set_config('enable_sort', 'off', true)`, []);
   const [row] = await tx.query<{ cancelled: number; more: boolean }>(CANCEL_PENDING, [endpointId]);
   return row ?? { cancelled: 0, more: false };
@@ -83,8 +78,9 @@ export const ACTIVE = 'e.enabled and e.deleted_at is null';
  * A batch starts after the last id of the batch before. From the start of the index, each batch would walk over the
  * entries of all deliveries that are cancelled already.
  *
- * The last batch also takes back the manual retries that wait for deliveries that have ended, at most as many. What the
- * batches leave in the queue, and what comes while the endpoint is being disabled, `cancelLeft` finds.
+ * The last batch also takes back the manual retries that wait for deliveries that have ended or that retention has
+ * removed, at most as many. What the batches leave in the queue, and what comes while the endpoint is being disabled,
+ * `cancelLeft` finds.
  *
  * A workflow that waits for an attempt of the late line learns of the end. One that sleeps finds the cancelled delivery
  * at the end of its timer.
@@ -109,14 +105,18 @@ with endpoint as materialized (
      set status = 'cancelled', reason = (select reason from endpoint), next_attempt_at = null, asleep = false, finished_at = now()
    where id = any(array(select id from batch))
   returning id, event_id, client_id
+), waiting as materialized (
+  select delivery_id as id from queue
+   where endpoint_id = (select id from endpoint) and lease_until is null
+     and (select count(*) from pending) <= ${CANCELLED_AT_ONCE}
+   order by line, due_at, delivery_id limit ${CANCELLED_AT_ONCE}
 ), retries as materialized (
-  select id from deliveries
-   where id = any(array(select delivery_id from queue where endpoint_id = (select id from endpoint) and lease_until is null
-                         order by line, due_at, delivery_id limit ${CANCELLED_AT_ONCE}))
-     and status <> 'pending' and (select count(*) from pending) <= ${CANCELLED_AT_ONCE}
-     for no key update skip locked
+  select id from deliveries where id = any(array(select id from waiting)) and status <> 'pending' for no key update skip locked
+), orphans as (
+  select id from waiting w where not exists (select from deliveries d where d.id = w.id)
 ), left_queue as (
-  delete from queue where delivery_id = any(array(select id from batch union all select id from retries))
+  delete from queue
+   where delivery_id = any(array(select id from batch union all select id from retries union all select id from orphans))
   returning delivery_id, line
 ), told as (
   insert into outbox as o (event_id, client_id, state)
@@ -142,24 +142,30 @@ update webhook_endpoints set cancelling_after = '${NIL_ID}'
    where e.id = any($1::uuid[]) and not (${ACTIVE}) and e.cancelling_after is null for no key update skip locked))`;
 
 const INTERVAL = 1_000;
-/** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second for each worker. */
+/** A batch and the rest after it take at least this long, ms: at most 10,000 deliveries a second. */
 const LEAST = 100;
+
+interface CancelOptions {
+  db: Database;
+  workers: { isFirst: boolean };
+  log: Log;
+}
 
 /**
  * Cancels the pending deliveries that the disabling or deletion of an endpoint left over, in batches, one endpoint
- * after the other. Any worker continues after a crash, because an endpoint's row says where. One worker at a time makes
- * a batch, and rests at least as long as the batch took, so that a large backlog leaves Postgres to others.
+ * after the other. The first of the live workers does it, and another one continues after a crash, because an
+ * endpoint's row says where. It rests at least as long as a batch took, so that a large backlog leaves Postgres to
+ * others.
  */
-export function cancelBacklogs({ db, log }: { db: Database; log: Log }): Periodic {
+export function cancelBacklogs({ db, workers, log }: CancelOptions): Periodic {
   /** The endpoint of the last batch. */
   let last: string | null = null;
-  /** @returns whether this worker continues: false if nothing is left, or another worker makes a batch */
+  /** @returns false: nothing is left */
   const cancelNext = async (): Promise<boolean> => {
     const since = performance.now();
     const batch = await db.transaction(async (tx) => {
-      if (!(await tryLockInTransaction(tx, 'cancel backlogs'))) return undefined;
       const [endpoint] = await tx.query<{ id: string }>(NEXT, [last]);
-      return endpoint && { id: endpoint.id, more: await cancelPending(tx, endpoint.id) };
+      return endpoint && { ...endpoint, ...(await cancelPending(tx, endpoint.id)) };
     });
     if (!batch) return false;
     failpoint('after-cancelled');
@@ -171,6 +177,7 @@ export function cancelBacklogs({ db, log }: { db: Database; log: Log }): Periodi
   };
   const loop = new Periodic({
     interval: INTERVAL,
+    isDue: async () => workers.isFirst,
     run: async () => {
       while (!loop.stopped && (await cancelNext()));
     },

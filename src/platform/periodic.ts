@@ -11,13 +11,15 @@ interface PeriodicOptions {
 }
 
 /**
- * Work that repeats in one process: at the start, at an interval, and at once on request. Two runs never overlap. A
- * request that arrives during a run causes one more run after it, so that no request is lost.
+ * Work that repeats in one process: at the start, at an interval, and at once on request. Neither two runs nor two
+ * questions whether one is due overlap. A request that arrives during a run causes one more run after it, so that no
+ * request is lost.
  */
 export class Periodic {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #requested = false;
+  #looking = false;
   readonly #stopping = new AbortController();
 
   constructor(private readonly options: PeriodicOptions) {}
@@ -53,10 +55,14 @@ export class Periodic {
 
   async #look(): Promise<void> {
     const { isDue, onFault } = this.options;
+    if (this.#looking) return;
+    this.#looking = true;
     try {
       if (!isDue || (await isDue())) this.request();
     } catch (error) {
       await onFault(error);
+    } finally {
+      this.#looking = false;
     }
   }
 

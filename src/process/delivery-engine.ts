@@ -132,7 +132,7 @@ export function createDeliveryEngine(context: RoleContext) {
       },
     }),
     watchdog(database, (at) => dispatcher.expectAndTell(at), log),
-    cancelBacklogs({ db: database, log }),
+    cancelBacklogs({ db: database, workers, log }),
     notifier({ db: database, workers, operator: operator !== undefined, retryDelays, log }),
     skipWorkflowsLoop({
       ...{ db: database, workflows, workers, trail: config.workflowsTrail, temporal: client },

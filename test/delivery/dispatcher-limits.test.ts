@@ -220,6 +220,10 @@ describe('an attempt that waits', () => {
     // An attempt of this moment is sent without another look.
     runAhead(60);
     release();
+    await waitFor('the attempt to be given back', async () =>
+      (await dispatchers.readQueue()).every(({ leaseToken }) => leaseToken === null),
+    );
+    await db.transaction((tx) => cancelPending(tx, endpointId));
     const { deliveries, outbox } = await dispatchers.settled(second.eventId);
     expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
     expect(outbox).toBe('delivered');

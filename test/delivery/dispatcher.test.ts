@@ -361,6 +361,21 @@ it('regression: attempts of an inactive endpoint that is locked hold up no other
   expect(await dispatchers.readQueue()).toEqual([]);
 });
 
+it('regression: a step of the scan that fails is reported', async () => {
+  const errors: unknown[] = [];
+  const log = Object.assign(Object.create(silentLog), { error: (line: object) => errors.push(line) }) as Log;
+  let scans = 0;
+  const failing: TestDatabase = Object.assign(Object.create(db), {
+    query(text: string, values: unknown[]) {
+      if (text.includes('recursive heads') && scans++ > 0) return Promise.reject(new Error('no rights'));
+      return db.query(text, values);
+    },
+  });
+  const waiting = async () => ({ queued: true, expired: false });
+  dispatchers.open(fakeSender(), { db: failing, log, waiting }).dispatcher.start();
+  await waitFor('the report', () => errors.length > 0);
+});
+
 describe('a queue of more lines than a scan looks at in one statement', () => {
   // Its scan never ended: every 20 ms a statement that leased nothing, and no refill of an endpoint meanwhile.
   it('costs a statement a second if no endpoint has room, and one that gets room is refilled in its turn', async () => {

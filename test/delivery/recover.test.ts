@@ -11,6 +11,7 @@ import { openTestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
 import { recordingHandover } from '../support/recording-handover.js';
+import { waitFor } from '../support/wait-for.js';
 
 const db = await openTestDatabase();
 
@@ -35,7 +36,8 @@ type Scope = Awaited<ReturnType<typeof endpointWith>>['scope'];
 
 const reset = async (scope: Scope, after: string | null = null, limit = 10) => {
   const room = await roomInLateLine(db, scope.endpointId, limit);
-  return room === 0 ? undefined : resetForRecovery(db, { ...scope, after, limit: room, retryDelays: LADDER });
+  const part = { ...scope, after, limit: room, retryDelays: LADDER };
+  return room === 0 ? undefined : (await resetForRecovery(db, part)).ids;
 };
 
 describe('recovering deliveries', () => {
@@ -50,6 +52,26 @@ describe('recovering deliveries', () => {
     expect(await reset({ ...scope, clientId: other.scope.clientId })).toEqual([]);
     expect(await reset({ ...scope, endpointId: other.scope.endpointId })).toEqual([]);
   });
+});
+
+// The phase ended there: no later delivery was recovered.
+it('regression: a batch whose deliveries all change before it locks them is not the last', async () => {
+  const { scope, ids } = await endpointWith('failed', 'failed', 'failed');
+  const part = { ...scope, after: null, limit: 2, retryDelays: LADDER };
+  const other = await db.pool.connect();
+  await other.query('begin');
+  await other.query(`update deliveries set status = 'succeeded', reason = null where id = any($1::uuid[])`, [
+    ids.slice(0, 2),
+  ]);
+  const batch = resetForRecovery(db, part);
+  await waitFor('the batch to wait', async () => {
+    const [row] = await db.query(`select from pg_locks where not granted and locktype = 'transactionid'`, []);
+    return row;
+  });
+  await other.query('commit');
+  other.release();
+  expect(await batch).toEqual({ ids: [], after: ids[1] });
+  expect(await resetForRecovery(db, { ...part, after: ids[1]! })).toEqual({ ids: [ids[2]], after: null });
 });
 
 describe('the late line of an endpoint', () => {

@@ -30,10 +30,21 @@ const setEnabled = ({ id, clientId, url }: Endpoint, enabled: boolean) =>
 const read = ({ id }: Endpoint) => db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
 const OPTIONS = { token: newId(), workflows: 'every-event' } as const;
 const SECOND = { line: 'late', number: 2, trigger: 'schedule', leasedUntil: ENDED } as const;
+const RETRY_OF_NONE = `
+insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
+values ($1::uuid, $2::uuid, $3::uuid, 'fresh', now(), 'manual')`;
 /** Makes the batches that a worker makes. */
 async function cancelRest({ id }: Endpoint): Promise<void> {
-  while (await db.transaction((tx) => cancelPending(tx, id)));
+  while ((await db.transaction((tx) => cancelPending(tx, id))).more);
 }
+
+// A retry's row outlived its delivery at the moment of retention: the scan found it each second, for ever.
+it('regression: a queued retry without a delivery leaves the queue with its endpoint', async () => {
+  const endpoint = await endpointWith(1);
+  await db.query(RETRY_OF_NONE, [newId(), endpoint.clientId, endpoint.id]);
+  await disable(endpoint);
+  expect(await db.query('select from queue where endpoint_id = $1::uuid', [endpoint.id])).toEqual([]);
+});
 
 describe('an endpoint with a backlog that is disabled', () => {
   it('has its oldest 1,000 pending deliveries cancelled at once, and the others in batches', async () => {

@@ -185,7 +185,7 @@ describe('the cancellation of backlogs', () => {
     const log = Object.assign(createLog('silent', 'test'), {
       info: ({ webhook_id }: { webhook_id: string }) => done.push(webhook_id),
     });
-    const workers = Array.from({ length: count }, () => cancelBacklogs({ db, log }));
+    const workers = Array.from({ length: count }, () => cancelBacklogs({ db, workers: { isFirst: true }, log }));
     for (const worker of workers) worker.start();
     try {
       await work();
