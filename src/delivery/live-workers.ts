@@ -17,7 +17,7 @@ export class LiveWorkers {
 
   /**
    * @param workerId a UUID that is new for each process
-   * @param onGrown called when shares may have grown
+   * @param onGrown called when the live workers have changed
    */
   constructor(
     db: Handle,

@@ -1,7 +1,4 @@
-/**
- * The head of a response, which the service judges by its first line alone. Texts are
- * the bytes in Latin-1.
- */
+/** The head of a response, which the service judges by its first line alone. Texts are the bytes in Latin-1. */
 
 /** `HTTP/1.x NNN`, and nothing, or a blank and a reason. */
 const STATUS_LINE = /^HTTP\/1\.\d [1-9]\d\d[ \t\r\n]/;

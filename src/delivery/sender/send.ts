@@ -89,10 +89,7 @@ const IDLE_MS = 4_000;
  */
 const CONNECTION_LIFE_MS = 60_000;
 
-/**
- * Creates the sender of signed deliveries: HTTP/1.1, kept connections, the address
- * guard.
- */
+/** Creates the sender of signed deliveries: HTTP/1.1, kept connections, the address guard. */
 export function createSender({ guard, resolver: resolverOptions, caCertificates, limits }: SenderOptions) {
   const { connectMs, responseMs, bodyMs } = { connectMs: 5_000, responseMs: 15_000, bodyMs: 1_000, ...limits };
   const resolver = createResolver(resolverOptions);

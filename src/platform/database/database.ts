@@ -51,10 +51,9 @@ export interface Handle {
    */
   query<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * Like `query`, for the statements that every event runs (change, lease by id, record), and what an attempt that
+   * Like `query`, for the statements that every event runs (change, record), a lease by id, and what an attempt that
    * waited reads. Outside of a transaction it is the only way around Prisma, on the same pool. Prisma serialises and
-   * copies the values of a batch several times: at full speed the service delivered 0.87 of its events/s with the two
-   * through Prisma (docs/decisions/0007-hot-statements-bypass-prisma.md).
+   * copies the values of a batch several times (docs/decisions/0007-hot-statements-bypass-prisma.md).
    */
   hot<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
   /** Statements of one kind share a statement where they have the same `sharing`. Unset: each is alone. */
