@@ -27,10 +27,10 @@ export interface Passed {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Reads the status line of each response from its bytes, because it alone decides, and counts the bytes as they arrive.
- * Informational responses are removed: RFC 9110, section 15.2, lets a client ignore them, and undici ends a connection
- * at a 100 that it did not request. A head is held until it is complete. After a faulty one the connection ends; a plain
- * one passes without a note. The limits hold even if the parser and the meter disagree about a head.
+ * Reads the status line of each response from its bytes, because it alone decides, and counts the bytes as they
+ * arrive. Informational responses are removed: RFC 9110, section 15.2, lets a client ignore them, and undici ends a
+ * connection at a 100 that it did not request. A head is held until it is complete. After a faulty one the connection
+ * ends; a plain one passes without a note. The limits hold even if the parser and the meter disagree about a head.
  */
 export class ResponseMeter {
   /** The bytes of this head so far; undefined: the head has passed, and the body follows. */
