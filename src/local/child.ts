@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A process and its start time, so that a later process with the same pid is not mistaken for it. */
@@ -89,6 +89,8 @@ interface ChildPlan extends Omit<StartPlan, 'localDir'> {
   beforeStart?(): void;
   /** Resolves if the program responds, rejects if it does not respond yet. */
   ping(): Promise<unknown>;
+  /** What the end of the log says if only a new process can respond again; undefined: a program heals by itself. */
+  isStuck?: { logs: string; checkEvery: number };
 }
 
 export type Child = Awaited<ReturnType<typeof startChild>>;
@@ -96,6 +98,8 @@ export type Child = Awaited<ReturnType<typeof startChild>>;
 const READY_WITHIN = 60_000;
 const STOP_WITHIN = 15_000;
 const PAUSE = 1_000;
+/** A program is stuck if it is so at this many checks in a row. */
+const STUCK_CHECKS = 3;
 
 /**
  * Starts a program and keeps it running. A program that ends by itself is started again after a second. The program
@@ -105,12 +109,14 @@ const PAUSE = 1_000;
  */
 export async function startChild(plan: ChildPlan) {
   let stopping = false;
+  let checks: NodeJS.Timeout | undefined;
   let current = launch(plan, 'w');
 
   const killAtExit = () => current.process.kill(plan.stopSignal);
   /** Ends the program without a restart. Resolves when its process has ended. */
   const stop = async () => {
     stopping = true;
+    clearInterval(checks);
     if (isAlive(current.process)) await endProcess(current.record, plan.stopSignal, STOP_WITHIN);
     process.off('exit', killAtExit);
   };
@@ -140,13 +146,32 @@ export async function startChild(plan: ChildPlan) {
     throw error;
   }
   void keepRunning();
+  let stuck = 0;
+  const endIfStuck = async () => {
+    const { record, logFrom } = current;
+    const responds = await plan.ping().then(
+      () => true,
+      () => false,
+    );
+    if (stopping) return;
+    stuck = !responds && endOfLog(plan, logFrom).includes(plan.isStuck?.logs ?? '') ? stuck + 1 : 0;
+    if (stuck < STUCK_CHECKS || !isRunning(record)) return;
+    stuck = 0;
+    plan.progress(`${plan.name} cannot respond any more: ${plan.isStuck?.logs}`);
+    killGroup(record.pid);
+  };
+  if (plan.isStuck) checks = setInterval(() => void endIfStuck(), plan.isStuck.checkEvery).unref();
   return { stop };
 }
 
-function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; record: ProcessRecord } {
+function launch(
+  plan: ChildPlan,
+  logMode: 'w' | 'a',
+): { process: ChildProcess; record: ProcessRecord; logFrom: number } {
   plan.beforeStart?.();
   const log = openSync(plan.logFile, logMode, 0o600);
   try {
+    const logFrom = fstatSync(log).size;
     const child = spawn(plan.command, plan.args, {
       detached: true,
       cwd: plan.folder ?? '/',
@@ -165,7 +190,7 @@ function launch(plan: ChildPlan, logMode: 'w' | 'a'): { process: ChildProcess; r
       child.kill('SIGKILL');
       throw error;
     }
-    return { process: child, record };
+    return { process: child, record, logFrom };
   } finally {
     closeSync(log);
   }
@@ -189,6 +214,18 @@ async function untilReady(plan: ChildPlan, child: ChildProcess): Promise<void> {
 }
 
 const isAlive = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+
+/** The last KiB of the program's log, from `from` on, where this process of it began. */
+function endOfLog({ logFile }: ChildPlan, from: number): string {
+  const file = openSync(logFile, 'r');
+  try {
+    const bytes = Buffer.alloc(1_024);
+    const read = readSync(file, bytes, 0, bytes.length, Math.max(from, fstatSync(file).size - bytes.length));
+    return bytes.toString('latin1', 0, read);
+  } finally {
+    closeSync(file);
+  }
+}
 
 /** The last line of the program's log that names an error, or else the last line. */
 function lastLogLine(plan: ChildPlan): string {

@@ -34,6 +34,8 @@ export function startTemporal(plan: TemporalPlan): Promise<Child> {
     env: { TEMPORAL_VERSION_CHECK_DISABLED: '1' },
     logFile: join(plan.localDir, 'temporal.log'),
     stopSignal: 'SIGTERM',
+    // After the machine slept, its SQLite may reject every statement for good (modernc.org/sqlite before 1.44).
+    isStuck: { logs: 'interrupted (9)', checkEvery: 15_000 },
     ping: () => describeNamespace(`127.0.0.1:${plan.port}`, plan.namespace),
   });
 }
