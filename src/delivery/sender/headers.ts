@@ -55,17 +55,22 @@ export function signatureHeader(signable: Signable): string {
   return `t=${signable.t},v0=${sign(signable)}`;
 }
 
-/** A shorter value could be any word of a response. */
+/** A shorter value could be any word of a response: it is hidden beside its header's name alone. */
 const ECHOED_LENGTH = 8;
 
 /** A receiver's text without the values of the owner's headers, which an echo would put into the record. */
 export function withoutEchoes(text: string, own: readonly OwnHeader[]): string {
-  return own.reduce((shown, { value }) => {
+  return own.reduce((shown, { name, value }) => {
     const echoed = value.reveal();
-    if (echoed.length < ECHOED_LENGTH) return shown;
+    if (echoed.length < ECHOED_LENGTH) {
+      const beside = new RegExp(`(${literal(name)}["']?\\s*[:=]\\s*\\[?["']?)${literal(echoed)}`, 'gi');
+      return shown.replace(beside, '$1***');
+    }
     return shown.replaceAll(echoed, '***').replaceAll(JSON.stringify(echoed).slice(1, -1), '***');
   }, text);
 }
+
+const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /** The headers of a receiver's response that the record keeps. */
 export const KEPT_HEADERS = [

@@ -35,7 +35,7 @@ test('the request on the wire is exactly the documented request', async () => {
 test("the owner's headers are sent as given, and an echo of their values is not recorded", async () => {
   const { url, requests } = await receiver((socket) => {
     const head = 'HTTP/1.1 403 X\r\nX-Request-Id: of gateway "key"\r\nConnection: close\r\n\r\n';
-    socket.end(`${head}${JSON.stringify({ refused: 'gateway "key"', plan: 'a' })} gateway "key"`);
+    socket.end(`${head}${JSON.stringify({ refused: 'gateway "key"', plan: 'a' })} gateway "key" __Proto__: a, a`);
   });
   const headers = [
     { name: 'X-Api-KEY', value: new Secret('gateway "key"') },
@@ -44,7 +44,7 @@ test("the owner's headers are sent as given, and an echo of their values is not 
   const outcome = await sender().send({ ...outgoing(url), headers });
   expect(requests[0]).toContain('\r\nX-Api-KEY: gateway "key"\r\n__proto__: a\r\n');
   expect(outcome.responseHeaders).toMatchObject({ 'x-request-id': 'of ***' });
-  expect(outcome.responseBody).toBe('{"refused":"***","plan":"a"} ***');
+  expect(outcome.responseBody).toBe('{"refused":"***","plan":"a"} *** __Proto__: ***, a');
 });
 
 test.each([
