@@ -26,11 +26,15 @@ export async function startStackProcess(localDir: string, env: Record<string, st
       for (const line of explain(error)) console.error(line);
       process.exit(1);
     });
-    process.once('SIGTERM', () => stack.stop());
-    process.stdin.once('end', () => process.kill(process.pid, 'SIGTERM')).resume().unref();
-    await stack.temporal.ready;
     const keepAlive = setInterval(() => {}, 1000);
-    process.once('SIGTERM', () => clearInterval(keepAlive));
+    let stopping;
+    const stop = () => {
+      clearInterval(keepAlive);
+      stopping ??= stack.stop();
+    };
+    process.on('SIGTERM', stop);
+    process.stdin.once('end', stop).resume().unref();
+    await stack.temporal.ready;
     console.log(JSON.stringify({ env: stack.env, temporalUiUrl: stack.temporalUiUrl }));`;
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
