@@ -181,7 +181,7 @@ function valuesOf({ endpointId, clientId, since, until, after, limit, retryDelay
 /**
  * Queues the next deliveries of a phase, oldest first, with a new ladder: those that failed or were cancelled
  * (`ended`), or those that sleep (`pending`).
- * @returns their ids, and the delivery after which the next batch starts; null: none is left, or the endpoint is
+ * @returns their ids, and the delivery after which the next batch starts; null: none was found, or the endpoint is
  * inactive
  */
 export async function resetForRecovery(
@@ -223,8 +223,7 @@ with found as materialized (
   returning d.id, d.event_id, d.client_id, d.endpoint_id
 ), ${queueLate('reset', 'now()', `'recover'`)}, ${wakeWorkflows('reset')}
 select coalesce((select json_agg(id order by id) from candidates), '[]') as ids,
-       case when (select count(*) from found) >= $6::int
-             and exists (select from webhook_endpoints e where e.id = $1::uuid and ${ACTIVE}) then
+       case when exists (select from webhook_endpoints e where e.id = $1::uuid and ${ACTIVE}) then
          (select max(id::text) from (select id from found order by id limit $6::int) f) end as after`;
 
 const RESET = {

@@ -78,7 +78,8 @@ with ${LOOKED_AT}, suspect as materialized (
                       where n.endpoint_id = e.id and n.open and n.created_at >= e.enabled_at)
 )
 select e.id::text, least(failing.since, exhausted.at) as "failingSince", success.at as "lastSuccessAt",
-       failure.error as "lastError", failure.status as "lastResponseStatus", pending.count as pending
+       coalesce(failure.error, ended.error) as "lastError",
+       coalesce(failure.status, ended.status) as "lastResponseStatus", pending.count as pending
   from suspect e${LATEST}
  cross join lateral (
    select coalesce(sum(h.failed), 0) as count from endpoint_hours h
@@ -88,6 +89,10 @@ select e.id::text, least(failing.since, exhausted.at) as "failingSince", success
    select min(f.at) as at from (
      ${newestDeliveries('finished_at as at, reason', { ...ofEndpoint('failed'), limit: LOOKED_AT_FAILED })}) f
     where f.reason = 'exhausted' and f.at > greatest(coalesce(success.at, '-infinity'), e.enabled_at)) exhausted
+  left join lateral (
+   select a.error, a.response_status as status
+     from (${newestDeliveries('id', { ...ofEndpoint('failed'), limit: 1 })}) f join attempts a on a.delivery_id = f.id
+    order by a.number desc limit 1) ended on true
  cross join lateral (
    select count(*)::int as count from (
      ${newestDeliveries('', { ...ofEndpoint('pending'), limit: COUNTED_PENDING })}) p) pending

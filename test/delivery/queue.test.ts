@@ -144,7 +144,6 @@ it('an attempt whose delivery retention removed leaves the queue when its lease 
 describe('readTargets', () => {
   it.each([
     ['is pending at an active endpoint', 'select', true],
-    ['was cancelled', `update deliveries set status = 'cancelled'`, false],
     [
       'has ended, and is retried manually',
       `with q as (update queue set trigger = 'manual') update deliveries set status = 'failed'`,

@@ -7,7 +7,9 @@ import { readNotified } from '../../src/endpoints/notified.js';
 import { watchEndpoints } from '../../src/endpoints/watch.js';
 import { routeNotifications } from '../../src/notifications/notify.js';
 import { NIL_ID } from '../../src/platform/ids.js';
+import { makeOne } from '../support/attempt.js';
 import { makeBacklog } from '../support/backlog.js';
+import { commitEvent } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
@@ -69,15 +71,16 @@ it('an endpoint is failing after ten failures without a success for an hour, and
   expect(await typesOf(failing)).toEqual(['endpoint.failing']);
 });
 
-it('an exhausted delivery is enough, also where the count of its attempts was lost in a crash', async () => {
-  const id = await endpoint();
-  await makeBacklog(db, id, 1);
-  await db.query(
-    `update deliveries set status = 'failed', reason = 'exhausted', finished_at = now(), asleep = false where endpoint_id = $1::uuid`,
-    [id],
-  );
+// Its last error was null.
+it('regression: an exhausted delivery is enough, and its last attempt told, although the counts were lost in a crash', async () => {
+  const event = await commitEvent(db, { retryDelays: [] });
+  const { endpointId: id, deliveryId } = event.deliveries[0]!;
+  await db.query(`update webhook_endpoints set enabled_at = now() - interval '3 days' where id = $1::uuid`, [id]);
+  await makeOne(db, deliveryId, refusedBy(503));
   await watch();
-  expect(await typesOf(id)).toEqual(['endpoint.failing']);
+  expect(await toldOf(id)).toMatchObject([
+    { type: 'endpoint.failing', data: { last_error: 'status', last_response_status: 503 } },
+  ]);
 });
 
 it('an endpoint that succeeds again has recovered', async () => {
