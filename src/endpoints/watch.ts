@@ -67,19 +67,20 @@ const ofEndpoint = (status: string) => ({ endpoint: 'e.id', status: `'${status}'
  */
 const FAILING = `
 with ${LOOKED_AT}, suspect as materialized (
-  select e.* from looked_at e
+  select e.*, exhausted.id as failed_id from looked_at e
     left join lateral (
      ${newestHours('e.id', 1)}) newest on true
     left join lateral (
-     ${newestDeliveries('finished_at as at', { ...ofEndpoint('failed'), limit: 1 })}) exhausted on true
+     ${newestDeliveries('id, finished_at as at', { ...ofEndpoint('failed'), limit: 1 })}) exhausted on true
    where e.enabled
      and greatest(newest.last_failure_at, exhausted.at) > greatest(coalesce(newest.last_success_at, '-infinity'), e.enabled_at)
      and not exists (select from notifications n
                       where n.endpoint_id = e.id and n.open and n.created_at >= e.enabled_at)
 )
 select e.id::text, least(failing.since, exhausted.at) as "failingSince", success.at as "lastSuccessAt",
-       coalesce(failure.error, ended.error) as "lastError",
-       coalesce(failure.status, ended.status) as "lastResponseStatus", pending.count as pending
+       case when failure.at is null then ended.error else failure.error end as "lastError",
+       case when failure.at is null then ended.status else failure.status end as "lastResponseStatus",
+       pending.count as pending
   from suspect e${LATEST}
  cross join lateral (
    select coalesce(sum(h.failed), 0) as count from endpoint_hours h
@@ -90,8 +91,7 @@ select e.id::text, least(failing.since, exhausted.at) as "failingSince", success
      ${newestDeliveries('finished_at as at, reason', { ...ofEndpoint('failed'), limit: LOOKED_AT_FAILED })}) f
     where f.reason = 'exhausted' and f.at > greatest(coalesce(success.at, '-infinity'), e.enabled_at)) exhausted
   left join lateral (
-   select a.error, a.response_status as status
-     from (${newestDeliveries('id', { ...ofEndpoint('failed'), limit: 1 })}) f join attempts a on a.delivery_id = f.id
+   select a.error, a.response_status as status from attempts a where a.delivery_id = e.failed_id
     order by a.number desc limit 1) ended on true
  cross join lateral (
    select count(*)::int as count from (

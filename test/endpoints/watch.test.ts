@@ -83,6 +83,19 @@ it('regression: an exhausted delivery is enough, and its last attempt told, alth
   ]);
 });
 
+// A timeout was told with the status of another attempt.
+it('regression: error and status that are told are of one attempt', async () => {
+  const event = await commitEvent(db, { retryDelays: [] });
+  const { endpointId: id, deliveryId } = event.deliveries[0]!;
+  await db.query(`update webhook_endpoints set enabled_at = now() - interval '3 days' where id = $1::uuid`, [id]);
+  await makeOne(db, deliveryId, refusedBy(503));
+  const hours = new EndpointHours(db, silentLog);
+  hours.count(id, outcome({ error: 'timeout', responseStatus: null }));
+  await hours.write();
+  await watch();
+  expect(await toldOf(id)).toMatchObject([{ data: { last_error: 'timeout', last_response_status: null } }]);
+});
+
 it('an endpoint that succeeds again has recovered', async () => {
   const id = await endpoint();
   await attempts(id, 10, 'fails', 2);
