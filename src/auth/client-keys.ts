@@ -124,10 +124,13 @@ export function findSetFault(keys: readonly NewClientKey[]): (Fault & { index: n
   return undefined;
 }
 
-/** The keys of a client as a JWK set has them, oldest first, as the client shows them. */
-export async function readClientJwks(db: Handle, clientId: string): Promise<Given[]> {
+/** The keys of a client as a JWK set has them, oldest first. @param without the thumbprint of a key to leave out */
+export async function readClientJwks(db: Handle, clientId: string, without = ''): Promise<Given[]> {
   const orderBy = [{ createdAt: 'asc' }, { id: 'asc' }] as const;
-  const keys = await db.prisma.clientKey.findMany({ where: { clientId }, orderBy: [...orderBy] });
+  const keys = await db.prisma.clientKey.findMany({
+    where: { clientId, thumbprint: { not: without } },
+    orderBy: [...orderBy],
+  });
   return keys.map(({ publicJwk, kid, alg }) => ({
     ...(publicJwk as JWK),
     ...(kid !== null && { kid }),

@@ -38,8 +38,7 @@ export const HEADER_FIELDS = Array.from(
   (_, i) => [`header_name_${i + 1}`, `header_value_${i + 1}`] as const,
 );
 
-/** Fields that a page never shows again. */
-// A private key may be pasted for a public one.
+/** Fields that a page never shows again. A private key may be pasted for a public one. */
 export const SECRET_FIELDS = [
   'secret',
   'client_secret',

@@ -99,7 +99,7 @@ select h.client_id as "clientId", h.endpoint_id as "endpointId", ${AT_ONCE} as "
 
 /**
  * SQL: leases the rows of `free` (delivery_id). They are few and every key is an id, so that joins read the rest of
- * what an attempt needs.
+ * what an attempt needs. A process of version 1.0 may have left the row of a cancelled delivery, which gets no attempt.
  */
 const LEASE_FREE = `leased as (
   update queue q set lease_token = $1::uuid, lease_until = now() + interval '30 seconds'

@@ -6,8 +6,8 @@ import { tellWorkflows } from './outbox.js';
 
 /**
  * The queue: a row for each attempt that is due, whatever its reason. The row is inserted with its delivery, when a
- * sleeping delivery comes due, or by a manual retry or a recovery. Whoever ends the delivery deletes it, leased or not:
- * the record of an attempt, or the cancellation.
+ * sleeping delivery comes due, or by a manual retry or a recovery. It is deleted when the delivery ends, leased or not,
+ * by the record of an attempt or by the cancellation.
  *
  * A lease is (token, time): the token names the process, and no other process leases the row before the time, on
  * Postgres's clock. Token and time together tell a lease from every other of the row. A lease by id takes a row whose

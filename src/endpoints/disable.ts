@@ -71,6 +71,7 @@ const CANCELLED_BECAUSE = `case when e.deleted_at is not null then 'endpoint_del
                      when e.disabled_reason = 'gone' then 'endpoint_gone' else 'endpoint_disabled' end`;
 /** SQL: whether the endpoint `e` gets deliveries. */
 export const ACTIVE = 'e.enabled and e.deleted_at is null';
+
 /**
  * The endpoint's row is locked already. The deliveries are locked in the order of their ids, as the recorder locks
  * them. So a cancellation never deadlocks.

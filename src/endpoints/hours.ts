@@ -143,8 +143,9 @@ export class EndpointHours {
       for (const id of [count.endpoint_id, clientId, ALL_CLIENTS])
         if (id !== undefined) add(this.#rows, { ...count, endpoint_id: id });
     this.#counted.clear();
-    while (this.#rows.size > 0) {
-      const some = [...this.#rows].slice(0, BATCH);
+    const rows = [...this.#rows];
+    for (let from = 0; from < rows.length; from += BATCH) {
+      const some = rows.slice(from, from + BATCH);
       await this.db.query(ADD, [JSON.stringify(some.map(([, row]) => row))]);
       for (const [key] of some) this.#rows.delete(key);
     }

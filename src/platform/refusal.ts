@@ -30,9 +30,11 @@ const MEANINGS = {
     disabled_by_operator: 'Only the operator can enable this endpoint.',
     cancellation_in_progress:
       'Pending deliveries of the disabled endpoint are still being cancelled; try again in a few seconds.',
-    recover_in_progress: 'A recovery of this endpoint is running, or two of the client. Wait until one ends.',
+    recover_in_progress:
+      'A recovery of this endpoint is running, or as many of the client as may ([limits](#limits)). Wait until one ends.',
     recovery_ended: 'The recovery has completed or was cancelled.',
-    check_in_progress: 'A check of this endpoint is running, or two of the client. Wait until one ends.',
+    check_in_progress:
+      'A check of this endpoint is running, or as many of the client as may ([limits](#limits)). Wait until one ends.',
     two_secrets: 'The client already has two active secrets; revoke one first.',
     no_keys: 'The client has no public key; set its keys first.',
     secret_erased: 'The endpoint was deleted, and its secret erased.',

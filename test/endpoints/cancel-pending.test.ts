@@ -38,7 +38,7 @@ async function cancelRest({ id }: Endpoint): Promise<void> {
   while ((await db.transaction((tx) => cancelPending(tx, id))).more);
 }
 
-// A retry's row outlived its delivery at the moment of retention: the scan found it each second, for ever.
+// Retention had removed the delivery of a queued retry. The scan found the row each second, for ever.
 it('regression: a queued retry without a delivery leaves the queue with its endpoint', async () => {
   const endpoint = await endpointWith(1);
   await db.query(RETRY_OF_NONE, [newId(), endpoint.clientId, endpoint.id]);

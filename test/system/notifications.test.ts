@@ -11,7 +11,7 @@ import { makeItLongAgo } from '../support/long-ago.js';
 import { startService } from '../support/service.js';
 import { waitFor } from '../support/wait-for.js';
 
-// A receiver that dies, followed from its first failure to those who are told.
+// Follows a receiver that dies, from its first failure to the notifications.
 
 const OPERATORS = 'a secret of the operator';
 const CLIENTS = 'a secret of the client, for notifications';
@@ -26,7 +26,7 @@ interface Message {
 const messages: Message[] = [];
 /** The status of the receiver's responses. */
 let status = 500;
-/** Those who are told respond from then on, the first time with 500. */
+/** From then on, operator and client respond to notifications, the first time with 500. */
 const listening = Promise.withResolvers<void>();
 
 const server = createServer(async (request, response) => {
@@ -63,7 +63,7 @@ const count = (type: string) => database.prisma.notification.count({ where: { ty
 const bothTold = (type: string) =>
   waitFor(`${type} for both`, () => new Set(ofType(type).map(({ to }) => to)).size === 2);
 
-it('an endpoint that fails is told once, and workflows that are behind the operator alone, whatever dies', async () => {
+it('a failing endpoint is notified once, and late workflows to the operator alone, although workers are killed', async () => {
   await database.query(WAITING, [await makeEvent(database, clientId, Date.now() - 1_200_000), clientId]);
   await change();
   await service.start('worker', { TEMPORAL_ADDRESS: '127.0.0.1:1' });
@@ -88,7 +88,7 @@ it('an endpoint that fails is told once, and workflows that are behind the opera
   expect([await count('endpoint.failing'), await count('workflows.behind')]).toEqual([1, 1]);
 });
 
-it('an endpoint that is gone is told with its audit entry, and its recovery after it is enabled', async () => {
+it('an endpoint that is gone is notified and audited, and its recovery is notified once it is enabled', async () => {
   status = 410;
   await change();
   await bothTold('endpoint.disabled');

@@ -182,10 +182,7 @@ const removeKey = form({
   scope: 'operator',
   page: clientPage,
   async submit(visit, fields) {
-    const { keys } = await visit.read((db) => showOrdinaryClient(db, visit.params.id));
-    const stored = await storedKeys(visit);
-    const left = stored.filter((_, i) => keys[i]?.thumbprint !== fields.get('thumbprint'));
-    await setKeys(visit, left, fields);
+    await setKeys(visit, await storedKeys(visit, fields.get('thumbprint') ?? undefined), fields);
     return seeOther(clientPath(visit.params.id), 'The key is removed. Its tokens end within 5 s.');
   },
 });
@@ -202,7 +199,8 @@ const requireKey = form({
   },
 });
 
-const storedKeys = ({ read, params: { id } }: ClientVisit) => read((db) => readClientJwks(db, id));
+const storedKeys = ({ read, params: { id } }: ClientVisit, without?: string) =>
+  read((db) => readClientJwks(db, id, without));
 
 /** @param stored how many of the keys the client has already: an error of another key is one of the field */
 async function setKeys(
