@@ -2,5 +2,4 @@ export { checkReceiver } from './check-receiver.js';
 export { deliverEvent, progress, wake } from './deliver-event.js';
 export { notify } from './notify.js';
 export { recoverEndpoint } from './recover-endpoint.js';
-export { removeExpired } from './remove-expired.js';
 export { sandboxTransfer } from './sandbox-transfer.js';

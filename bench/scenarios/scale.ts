@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BATCH } from '../../activities/remove-expired.js';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
+import { BATCH } from '../../src/platform/remove-expired.js';
 import { removeExpiredEvents } from '../../src/platform/retention.js';
 import { readBacklog } from '../../src/reports/backlog.js';
 import type { Bench } from '../bench.js';

@@ -111,13 +111,6 @@ export function actor({ call, receiver, temporal }, keep) {
       const status = async () => (await handle.describe().catch(() => undefined))?.status.name ?? 'RUNNING';
       await until(`the end of ${workflowId}`, async () => (await status()) !== 'RUNNING');
     },
-    /** @returns the id of the started workflow */
-    async runSchedule(scheduleId) {
-      const schedule = temporal.schedule.getHandle(scheduleId);
-      await schedule.trigger();
-      const started = async () => (await schedule.describe()).info.recentActions.at(-1);
-      return (await until(`a run of ${scheduleId}`, started)).action.workflow.workflowId;
-    },
     /** The workflow's input in its history. */
     async inputOf(workflowId) {
       const handle = temporal.workflow.getHandle(workflowId);

@@ -144,8 +144,4 @@ export const paths = {
     await keepEnded('recover-endpoint-continues', second, runId);
     await keepEnded('recover-endpoint-continued', second);
   },
-
-  async 'the removal of what is older than RETENTION'({ runSchedule, keepEnded }) {
-    await keepEnded('remove-expired', await runSchedule('retention'));
-  },
 };

@@ -3,7 +3,6 @@ import { createCheckActivities } from '../../activities/check-receiver.js';
 import { createDeliverActivities } from '../../activities/deliver.js';
 import { createNotifyActivities } from '../../activities/notify.js';
 import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
-import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
 import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
@@ -29,6 +28,7 @@ import { cancelBacklogs } from '../endpoints/disable.js';
 import { EndpointHours } from '../endpoints/hours.js';
 import { measureNotified, readNotified } from '../endpoints/notified.js';
 import { notifier, operatorSender } from '../notifications/notify.js';
+import { removeExpired } from '../platform/remove-expired.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../reports/backlog.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
@@ -101,7 +101,6 @@ export function createDeliveryEngine(context: RoleContext) {
         ...createDeliverActivities(database, dispatcher, log),
         ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.expectOrTell(at)),
         ...createNotifyActivities({ ...context, sender, operator }),
-        ...createRemoveExpiredActivities(database, config.retention, log),
       },
       // A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
       maxCachedWorkflows: 300,
@@ -133,6 +132,7 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     watchdog(database, (at) => dispatcher.expectAndTell(at), log),
     cancelBacklogs({ db: database, workers, log }),
+    removeExpired({ db: database, workers, retention: config.retention, log }),
     notifier({ db: database, workers, operator: operator !== undefined, retryDelays, log }),
     skipWorkflowsLoop({
       ...{ db: database, workflows, workers, trail: config.workflowsTrail, temporal: client },

@@ -1,13 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Client,
-  type Connection,
-  ScheduleAlreadyRunning,
-  type ScheduleDescription,
-  type ScheduleOptions,
-  ScheduleOverlapPolicy,
-} from '@temporalio/client';
-import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
+import { Client, type Connection, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../platform/config/config.js';
 import { formatDuration } from '../platform/duration.js';
@@ -23,8 +15,8 @@ const PAUSE = 500;
 const INDEXED_VALUE_TYPE = { KEYWORD: 2, KEYWORD_LIST: 7 } as const;
 
 /**
- * Makes the namespace if it is missing, sets its retention, registers the search attributes, and makes the Schedule
- * that removes events older than RETENTION. It is safe to run again, and to run twice at once.
+ * Makes the namespace if it is missing, sets its retention, and registers the search attributes. It is safe to run
+ * again, and to run twice at once.
  * @returns a line for each change that it made
  * @throws Error of one line: Temporal cannot be reached, or does not let this caller administer the namespace
  */
@@ -38,8 +30,7 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
     if (change) done.push(`namespace ${namespace} ${change}`);
     const added = await onceKnown(() => registerSearchAttributes(connection, namespace));
     if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
-    if (await onceKnown(() => ensureRetentionSchedule(connection, namespace)))
-      done.push(`schedule ${RETENTION_SCHEDULE} made`);
+    if (await endFormerSchedule(new Client({ connection, namespace }))) done.push('schedule retention removed');
     return done;
   } catch (error) {
     if (!isNotAllowed(error)) throw error;
@@ -133,38 +124,19 @@ export async function missingAttributes(client: Client, connection: Operator): P
   return missing;
 }
 
-export const RETENTION_SCHEDULE = 'retention';
-
 /**
- * Runs every hour, so that no run removes a day's events. The worker's setting RETENTION decides which events it
- * removes.
+ * Removes the Schedule of release 1.0, whose workflow has removed expired rows. A run of it ends too.
+ * @returns whether there was one
  */
-const definition: Omit<ScheduleOptions, 'scheduleId'> = {
-  spec: { intervals: [{ every: '1h' }], jitter: '5m' },
-  policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1h' },
-  action: {
-    type: 'startWorkflow',
-    workflowType: 'removeExpired',
-    workflowId: 'retention',
-    taskQueue: TASK_QUEUE,
-    staticSummary: 'removes what is older than RETENTION',
-  },
-};
-
-/**
- * Makes the Schedule that removes events older than RETENTION, or updates it. A paused Schedule stays paused.
- * @returns whether it was made
- */
-export async function ensureRetentionSchedule(connection: Connection, namespace: string): Promise<boolean> {
-  const { schedule } = new Client({ connection, namespace });
-  try {
-    await schedule.create({ scheduleId: RETENTION_SCHEDULE, ...definition });
-    return true;
-  } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-  }
-  await schedule.getHandle(RETENTION_SCHEDULE).update(({ state }) => ({ ...definition, state }) as never);
-  return false;
+async function endFormerSchedule({ schedule, workflow }: Client): Promise<boolean> {
+  const isGone = (error: Error) => {
+    if (!(error instanceof ScheduleNotFoundError || error instanceof WorkflowNotFoundError)) throw error;
+    return false;
+  };
+  const handle = schedule.getHandle('retention');
+  const removed = await handle.delete().then(() => true, isGone);
+  if (removed) await workflow.getHandle('retention').terminate('a worker removes expired rows').catch(isGone);
+  return removed;
 }
 
 /** The oldest supported release (docs/operations/temporal.md), and the first one whose task queues can be fair. */
@@ -188,7 +160,7 @@ export function serverFinding(at: string, version: string, environment: Config['
 const FIX = 'run transfer-service migrate';
 
 /**
- * Checks Temporal, its namespace, its search attributes and the retention Schedule, for `doctor`.
+ * Checks Temporal, its namespace and its search attributes, for `doctor`.
  * @param further a check of what the service does with Temporal
  */
 export async function temporalFindings(
@@ -208,10 +180,6 @@ export async function temporalFindings(
     const wanted = `not ${formatDuration(temporal.retention)} (TEMPORAL_RETENTION); ${FIX}`;
     const client = new Client({ connection, namespace });
     const missing = await missingAttributes(client, connection);
-    const schedule = await client.schedule
-      .getHandle(RETENTION_SCHEDULE)
-      .describe()
-      .catch(() => undefined);
     return [
       reached,
       finding(
@@ -220,17 +188,9 @@ export async function temporalFindings(
         retention < temporal.retention && `${namespace} ${keeps}, ${wanted}`,
       ),
       finding('search attributes', 'all registered', missing.length > 0 && `missing ${missing.join(', ')}; ${FIX}`),
-      scheduleFinding(schedule),
       ...(further ? [await further(client)] : []),
     ];
   } finally {
     await connection.close();
   }
-}
-
-function scheduleFinding(schedule: ScheduleDescription | undefined): Finding {
-  if (!schedule) return finding('retention', '', `there is no schedule ${RETENTION_SCHEDULE}; ${FIX}`);
-  const next = schedule.info.nextActionTimes[0]?.toISOString() ?? 'unknown';
-  const paused = `the schedule ${RETENTION_SCHEDULE} is paused: nothing is removed; unpause it`;
-  return finding('retention', `schedule ${RETENTION_SCHEDULE}, next ${next}`, schedule.state.paused && paused);
 }

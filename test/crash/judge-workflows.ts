@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Record } from './record.js';
 
 /** The workflows that must end. Those of notifications fail if nobody receives them. */
-const OURS = new Set(['deliverEvent', 'recoverEndpoint', 'sandboxTransfer', 'removeExpired', 'notify']);
+const OURS = new Set(['deliverEvent', 'recoverEndpoint', 'sandboxTransfer', 'notify']);
 
 export function runningWorkflows(temporal: Client): Promise<number> {
   const types = [...OURS].map((type) => `'${type}'`).join();

@@ -51,7 +51,6 @@ const CAUSES: { [F in Failpoint]?: (service: Service, endpoint: ActionEndpoint, 
   'after-missing-made': (service, endpoint, since) => recoverAgain(service, endpoint, since),
   'before-disable': (service, endpoint) => makeGone(service, endpoint),
   'after-notification-sent': (service, endpoint) => makeGone(service, endpoint),
-  'after-removed': ({ temporal }) => temporal.schedule.getHandle('retention').trigger(),
   // A disabling leaves more than 1,000 deliveries to the workers. This one leaves what it has not cancelled: nothing.
   'after-cancelled': async ({ databaseUrl }, endpoint) => {
     await setEnabled(endpoint, false);

@@ -11,6 +11,9 @@ import { waitFor } from '../support/wait-for.js';
 /** A check without cases and without a row in Postgres. */
 const SHORTEST_CHECK = { checkId: newId(), receiver: 'receiver.test', cases: [] };
 
+/** An event without a delivery. */
+const NOTHING = { eventId: newId(), clientId: newId(), title: 't', deliveries: [] };
+
 /** The worker's read of waiting work, if it was the last statement of a connection. */
 const LOOKS = `
 select from pg_stat_activity
@@ -45,7 +48,11 @@ async function withWorker<T>(environment: 'sandbox' | 'production', work: () => 
   });
   try {
     await worker.ready;
-    await temporal.client.workflow.execute('removeExpired', { taskQueue: TASK_QUEUE, workflowId: newId() });
+    await temporal.client.workflow.execute('deliverEvent', {
+      taskQueue: TASK_QUEUE,
+      workflowId: newId(),
+      args: [NOTHING],
+    });
     return await work();
   } finally {
     await worker.stop();
@@ -65,7 +72,11 @@ describe('the task queue of the sandbox', () => {
         return last.length > 0;
       });
       // One more round trip through the worker, which would have connected for the queue meanwhile.
-      await temporal.client.workflow.execute('removeExpired', { taskQueue: TASK_QUEUE, workflowId: newId() });
+      await temporal.client.workflow.execute('deliverEvent', {
+        taskQueue: TASK_QUEUE,
+        workflowId: newId(),
+        args: [NOTHING],
+      });
       return pollersOf(SANDBOX_TASK_QUEUE);
     };
     const polled = () => waitFor('a poller', async () => (await pollersOf(SANDBOX_TASK_QUEUE)) || undefined);

@@ -74,8 +74,6 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   EventType: /^[a-z_]+\.[a-z_]+$/,
   DeliveryState: oneOf('delivered', 'retrying', 'exhausted', 'cancelled'),
   TemporalChangeVersion: /^[a-z-]+$/,
-  TemporalScheduledById: oneOf('retention'),
-  TemporalScheduledStartTime: TIME,
 };
 
 /**

@@ -1,89 +1,32 @@
-import { migrateTemporal, missingAttributes, RETENTION_SCHEDULE, serverFinding } from '../../src/temporal/namespace.js';
+import { migrateTemporal, missingAttributes, serverFinding } from '../../src/temporal/namespace.js';
 import '../support/quiet-temporal.js';
 import { randomBytes } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
-import { createRemoveExpiredActivities } from '../../activities/remove-expired.js';
-import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
-import { commitEvent } from '../support/committed-event.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { emptyOutbox } from '../support/outbox.js';
-import { silentLog } from '../support/silent-log.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
 
-let db: TestDatabase;
 let temporal: TestTemporal;
 beforeAll(async () => {
-  [db, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
-  // Otherwise its own run of each hour may begin during a test.
-  await schedule().pause('only the tests trigger it');
+  temporal = await createTestNamespace();
 });
-afterAll(async () => {
-  await temporal.close();
-  await db.drop();
-});
+afterAll(() => temporal.close());
 
-const schedule = () => temporal.client.schedule.getHandle(RETENTION_SCHEDULE);
-
-/** Runs a worker with this retention until `work` is over. */
-async function withWorker<T>(retention: number, work: () => Promise<T>): Promise<T> {
-  const connection = await NativeConnection.connect({ address: temporal.address });
-  const codePath = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
-  const worker = await Worker.create({
-    connection,
-    namespace: temporal.namespace,
-    taskQueue: TASK_QUEUE,
-    workflowBundle: { codePath },
-    activities: createRemoveExpiredActivities(db, retention, silentLog),
+it('migrate removes the Schedule of release 1.0, and ends its run', async () => {
+  const { schedule, workflow } = temporal.client;
+  const action = { type: 'startWorkflow', workflowType: 'removeExpired', taskQueue: 'nobody' } as const;
+  await schedule.create({
+    scheduleId: 'retention',
+    spec: { intervals: [{ every: '1h' }] },
+    action: { ...action, workflowId: 'retention' },
   });
-  try {
-    return await worker.runUntil(work());
-  } finally {
-    await connection.close();
-  }
-}
-
-/** Runs the Schedule's workflow now. @returns the number of events that it removed */
-async function trigger(): Promise<number> {
-  const before = (await schedule().describe()).info.numActionsTaken;
-  await schedule().trigger();
-  const workflowId = await waitFor('the run', async () => {
-    const { info } = await schedule().describe();
-    return info.numActionsTaken > before && info.recentActions.at(-1)?.action.workflow.workflowId;
-  });
-  return temporal.client.workflow.getHandle(workflowId).result();
-}
-
-describe('the retention Schedule', () => {
-  it('removes ended events older than RETENTION, and no pending event', async () => {
-    const pending = await commitEvent(db);
-    for (let i = 0; i < 3; i++) {
-      const { eventId, clientId } = await commitEvent(db);
-      await db.prisma.queuedAttempt.deleteMany({ where: { clientId } });
-      await db.prisma.delivery.updateMany({ where: { eventId }, data: { status: 'failed' } });
-    }
-    await emptyOutbox(db);
-    expect(await withWorker(3_600_000, trigger)).toBe(0);
-    expect(await withWorker(0, trigger)).toBe(3);
-    expect((await db.prisma.event.findMany()).map(({ id }) => id)).toEqual([pending.eventId]);
-  });
-
-  it('is updated by another migrate, and stays paused when an operator has paused it', async () => {
-    await schedule().pause('an audit is in progress');
-    await migrateTemporal({
-      address: temporal.address,
-      namespace: temporal.namespace,
-      retention: 30 * 86_400_000,
-      tls: false,
-      apiKey: undefined,
-    });
-    const { state, policies } = await schedule().describe();
-    expect(state).toMatchObject({ paused: true, note: 'an audit is in progress' });
-    expect(policies.overlap).toBe('SKIP');
-  });
+  await workflow.start('removeExpired', { taskQueue: 'nobody', workflowId: 'retention' });
+  const { address, namespace } = temporal;
+  const migrate = () =>
+    migrateTemporal({ address, namespace, retention: 30 * 86_400_000, tls: false, apiKey: undefined });
+  expect(await migrate()).toContain('schedule retention removed');
+  expect((await workflow.getHandle('retention').describe()).status.name).toBe('TERMINATED');
+  expect(await migrate()).not.toContain('schedule retention removed');
 });
 
 describe('missing search attributes', () => {
