@@ -61,27 +61,9 @@ describe('parseBody', () => {
       }),
     );
   });
-
-  it.each(['{"a":{"a":1},"b":{"a":2}}', '[{"a":1},{"a":1}]', '{"a":"\\"a\\":","b":"{"}', '{"a":["a","a"]}'])(
-    'takes the same name in other places: %s',
-    (text) => {
-      expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
-    },
-  );
 });
 
 describe('examineStructure', () => {
-  it('reports no repeated name in the JSON of any value', () => {
-    fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: MAX_DEPTH - 1 }), (value) => {
-        for (const space of [0, 2]) {
-          const fault = examineStructure(JSON.stringify(value, null, space), Number.POSITIVE_INFINITY);
-          expect(fault).toBeUndefined();
-        }
-      }),
-    );
-  });
-
   it('finds a repeated name for any text in names and values', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', 'é') });
     fc.assert(
@@ -121,10 +103,5 @@ describe('examineStructure', () => {
     expect(examineStructure(`${'""'.repeat(12)}${deep}`, 5)).toBeUndefined();
     const most = JSON.stringify({ a: 'x', b: ['x', 'x', 'x', 'x'] });
     expect(examineStructure(most.replace('}', `,"c":${deep}`), 6)).toMatchObject({ of: 'depth' });
-  });
-
-  it('terminates for any text, JSON or not', () => {
-    const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ',', ':', '}', ']', 'a', ' ') });
-    fc.assert(fc.property(text, (any) => ['undefined', 'string', 'object'].includes(typeof examineStructure(any, 5))));
   });
 });

@@ -33,16 +33,6 @@ describe('the error for a fault', () => {
     const failed = results.filter((result) => result.status === 'rejected');
     expect(failed.map(({ reason }) => refusalOf(reason).code)).toEqual(['unavailable']);
   });
-
-  it('reveals nothing of an internal error', () => {
-    const refusal = refusalOf(new TypeError('secret of 10.0.0.1'));
-    expect([refusal.code, refusal.message]).toEqual(['internal_error', 'The service failed to process the request.']);
-  });
-
-  it('is the thrown error itself if it is an expected one', () => {
-    const refusal = new Refusal('not_found', 'The resource does not exist.');
-    expect(refusalOf(refusal)).toBe(refusal);
-  });
 });
 
 it('a problem escapes a path that cannot be decoded, so that its instance is a URI reference', () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { idCursor } from '../../../src/http/paging.js';
 import { MAX_RESPONSE_BYTES } from '../../../src/http/response.js';
 import { newId } from '../../../src/platform/ids.js';
 import { openApi } from '../../support/api.js';
@@ -57,17 +56,6 @@ describe('a delivery with 8,000 attempts', () => {
     expect(numbersOf(next.body.data)).toEqual(from(COUNT - 20, 2));
     const { body } = await client.call('GET', `/deliveries/${history.deliveryId}`);
     expect(first.body.data.reverse()).toEqual(body.attempts);
-  });
-
-  it.each([
-    ['limit=0', 'limit', 'invalid_limit'],
-    ['limit=21', 'limit', 'invalid_limit'],
-    ['cursor=AAAAAAAAAAA', 'cursor', 'invalid_cursor'],
-    [`cursor=${idCursor('transfers').write(newId())}`, 'cursor', 'invalid_cursor'],
-    ['status=failed', 'status', 'unknown_parameter'],
-  ])('refuses ?%s', async (query, parameter, code) => {
-    const { status, body } = await client.call('GET', `/deliveries/${history.deliveryId}/attempts?${query}`);
-    expect([status, body.errors]).toMatchObject([422, [{ parameter, code }]]);
   });
 });
 

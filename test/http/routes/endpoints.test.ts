@@ -56,43 +56,6 @@ describe('POST /webhook-endpoints', () => {
     expect(api.dependencies.masterKeys.open(row.secretEnvelope ?? '', row.id).reveal()).toBe(secret);
   });
 
-  it.each<[string, unknown, string, string]>([
-    ['no url', { url: undefined }, '/url', 'required'],
-    ['a url that is not a string', { url: 5 }, '/url', 'invalid_type'],
-    ['an invalid url', { url: 'example.com' }, '/url', 'invalid_url'],
-    ['no secret', { secret: undefined }, '/secret', 'required'],
-    ['a secret that is not a string', { secret: 1234567890123456 }, '/secret', 'invalid_type'],
-    ['15 characters', { secret: 'x'.repeat(15) }, '/secret', 'too_short'],
-    ['257 characters', { secret: 'x'.repeat(257) }, '/secret', 'too_long'],
-    ['a secret beyond ASCII', { secret: 'é'.repeat(16) }, '/secret', 'invalid_secret'],
-    ['a tab in the secret', { secret: `\t${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
-    ['U+0000 in the secret', { secret: `\0${'x'.repeat(16)}` }, '/secret', 'invalid_secret'],
-    ['16 spaces as the secret', { secret: ' '.repeat(16) }, '/secret', 'invalid_secret'],
-    ['256 spaces as the secret', { secret: ' '.repeat(256) }, '/secret', 'invalid_secret'],
-    ['a long description', { description: 'x'.repeat(256) }, '/description', 'too_long'],
-    ['a description that is not a string', { description: [] }, '/description', 'invalid_type'],
-    ['U+0000 in the description', { description: '\0' }, '/description', 'invalid_text'],
-    ['half a character in the description', { description: '\udc00' }, '/description', 'invalid_text'],
-    ['enabled as text', { enabled: 'true' }, '/enabled', 'invalid_type'],
-    ['no attempt at once', { max_concurrency: 0 }, '/max_concurrency', 'too_small'],
-    ['too many attempts at once', { max_concurrency: 101 }, '/max_concurrency', 'too_big'],
-    ['half an attempt at once', { max_concurrency: 1.5 }, '/max_concurrency', 'invalid_type'],
-    ['max_concurrency as text', { max_concurrency: '10' }, '/max_concurrency', 'invalid_type'],
-    ['no attempt in a second', { max_per_second: 0 }, '/max_per_second', 'too_small'],
-    ['too many attempts in a second', { max_per_second: 1_001 }, '/max_per_second', 'too_big'],
-    ['half an attempt in a second', { max_per_second: 0.5 }, '/max_per_second', 'invalid_type'],
-    ['an unknown signature', { signatures: ['v1'] }, '/signatures/0', 'invalid_value'],
-    ['a signature twice', { signatures: ['standard', 'standard'] }, '/signatures', 'too_big'],
-    ['an unknown field', { events: [] }, '/events', 'unknown_field'],
-    ['a read-only field', { webhookId: 'x' }, '/webhookId', 'unknown_field'],
-    ['a prototype', JSON.parse('{"__proto__": {}}'), '/__proto__', 'unknown_field'],
-  ])('refuses %s', async (_, overrides, pointer, code) => {
-    const json = Object.defineProperties(endpointRequest(), Object.getOwnPropertyDescriptors(overrides));
-    const { status, body } = await client.call('POST', '/webhook-endpoints', { json });
-    expect([status, body.code]).toEqual([422, 'invalid_request']);
-    expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
-  });
-
   it('keeps signatures through a PATCH that has none, and clears them by a PUT that has none', async () => {
     const { webhookId, url, signatures } = await register({ signatures: ['standard'] });
     expect(signatures).toEqual(['standard']);
@@ -194,27 +157,6 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     expect((await put(webhookId, { url, enabled: true })).body).toMatchObject({ enabled: true });
     expect(await countDeliveries(api.database, webhookId)).toEqual({ endpoint_disabled: 1_001 });
   });
-
-  it.each<[string, Record<string, unknown>, string, string, string]>([
-    ['a secret', { url: 'https://example.com', secret: SECRET }, 'secret_immutable', '/secret', 'secret_immutable'],
-    ['no url', {}, 'invalid_request', '/url', 'required'],
-    ['an invalid url', { url: 'ftp://example.com' }, 'invalid_request', '/url', 'invalid_scheme'],
-    ['a blocked url', { url: 'http://[::1]/' }, 'blocked_address', '/url', 'blocked_address'],
-    [
-      'a long description',
-      { url: 'https://example.com', description: 'é'.repeat(256) },
-      'invalid_request',
-      '/description',
-      'too_long',
-    ],
-    ['an unknown field', { url: 'https://example.com', name: 'x' }, 'invalid_request', '/name', 'unknown_field'],
-  ])('refuses %s', async (_, json, code, pointer, validationError) => {
-    const { webhookId } = await register();
-    const { status, body, text } = await put(webhookId, json);
-    expect([status, body.code]).toEqual([422, code]);
-    expect(body.errors).toEqual([{ pointer, code: validationError, detail: expect.any(String) }]);
-    expect(text).not.toContain(SECRET);
-  });
 });
 
 describe('PATCH /webhook-endpoints/{webhookId}', () => {
@@ -240,16 +182,17 @@ describe('PATCH /webhook-endpoints/{webhookId}', () => {
   });
 
   it.each<[string, Record<string, unknown>, string, string]>([
-    ['a secret', { secret: SECRET }, 'secret_immutable', '/secret'],
-    ['a secret of null', { secret: null }, 'secret_immutable', '/secret'],
-    ['url null', { url: null }, 'invalid_request', '/url'],
-    ['enabled null', { enabled: null }, 'invalid_request', '/enabled'],
-    ['a blocked url', { url: 'http://[::1]/' }, 'blocked_address', '/url'],
-    ['a limit of 0', { max_concurrency: 0 }, 'invalid_request', '/max_concurrency'],
-    ['an unknown field', { name: 'x' }, 'invalid_request', '/name'],
-  ])('rejects %s, and changes nothing', async (_, json, code, pointer) => {
+    ['PUT', { url: 'https://example.com', secret: SECRET }, 'secret_immutable', '/secret'],
+    ['PATCH', { secret: SECRET }, 'secret_immutable', '/secret'],
+    ['PATCH', { secret: null }, 'secret_immutable', '/secret'],
+    ['PATCH', { url: null }, 'invalid_request', '/url'],
+    ['PATCH', { enabled: null }, 'invalid_request', '/enabled'],
+    ['PUT', { url: 'http://[::1]/' }, 'blocked_address', '/url'],
+    ['PATCH', { url: 'http://[::1]/' }, 'blocked_address', '/url'],
+  ])('of a %s that has %j changes nothing', async (method, fields, code, pointer) => {
     const endpoint = await register();
-    const { status, body, text } = await patch(endpoint.webhookId, { description: 'Renamed', ...json });
+    const json = { description: 'Renamed', ...fields };
+    const { status, body, text } = await client.call(method, `/webhook-endpoints/${endpoint.webhookId}`, { json });
     expect([status, body.code]).toEqual([422, code]);
     expect(body.errors).toEqual([expect.objectContaining({ pointer })]);
     expect(text).not.toContain(SECRET);
@@ -298,9 +241,6 @@ describe('GET /webhook-endpoints/{webhookId}/health', () => {
       ...{ last_failure_at: at, failing_since: at, last_error: 'status', last_response_status: 503 },
       ...{ attempts_24h: { succeeded: 0, failed: 1 }, response_ms_24h: { p50: 18, p95: 18 } },
     });
-    expect((await (await api.client()).call('GET', path)).status).toBe(404);
-    await client.call('DELETE', `/webhook-endpoints/${webhookId}`);
-    expect((await client.call('GET', path)).status).toBe(404);
   });
 });
 

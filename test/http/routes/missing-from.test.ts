@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { atomically, tryLockInTransaction } from '../../../src/platform/database/database.js';
 import { newId } from '../../../src/platform/ids.js';
 import { openApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../../support/events.js';
@@ -93,17 +92,5 @@ describe('the list of missed events is rejected', () => {
     expect(await since(31.001)).toEqual([422, [['created_after', 'window_too_long']]]);
     expect((await since(31))[0]).toBe(200);
     expect(await refusal({ ...query, missing_from: 'all' })).toEqual([422, [['missing_from', 'invalid_id']]]);
-  });
-
-  it('while a statement or another list of the same client is in progress', async () => {
-    const { client, query } = await setUp();
-    const during = await atomically(api.database, async (tx) => {
-      expect(await tryLockInTransaction(tx, `statement of ${client.id}`)).toBe(true);
-      return list(client, query);
-    });
-    expect([during.status, during.body.code, during.headers.get('retry-after')]).toEqual([
-      ...[429, 'statement_limit_reached', '1'],
-    ]);
-    expect((await list(client, query)).status).toBe(200);
   });
 });

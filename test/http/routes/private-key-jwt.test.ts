@@ -185,13 +185,6 @@ describe('an assertion', () => {
   });
 });
 
-it('challenges a request without any credentials', async () => {
-  for (const reply of [await auth.token({}), await auth.form(auth.grant())]) {
-    expect(tokenError(reply)).toEqual([401, 'invalid_client']);
-    expect(reply.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
-  }
-});
-
 describe('the keys of a client', () => {
   it('rotate without an outage; a token ends with its key', async () => {
     const id = await keyed();

@@ -1,6 +1,5 @@
 import type { Reply } from '../../support/documented.js';
 import '../../support/quiet-temporal.js';
-import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -238,27 +237,9 @@ describe('a check', () => {
     expect(history.includes('stale_timestamp')).toBe(true);
     expect([SECRET, 'v0=', 'created_at', '/hooks'].filter((text) => history.includes(text))).toEqual([]);
   });
-
-  it('counts in the metrics by its result', async () => {
-    const { values } = await metrics.registry.getSingleMetric('receiver_checks_total')!.get();
-    const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.result, value]));
-    expect(counts).toEqual({ passed: 1, failed: 2 });
-  });
 });
 
 describe('the check of an endpoint', () => {
-  it('of an endpoint that is disabled meanwhile ends as failed', async () => {
-    const webhookId = await register();
-    const { id } = (await check(webhookId)).body;
-    const url = receivers.at(-1)?.url;
-    await client.call('PUT', `/webhook-endpoints/${webhookId}`, { json: { url, enabled: false } });
-    const made = await withWorker(() => ended(webhookId, id));
-    expect([made.status, receivers.at(-1)?.requests]).toEqual(['failed', []]);
-    expect(made.cases).toHaveLength(9);
-    expect(made.cases[0]).toMatchObject({ passed: false, request: null });
-    expect(made.cases[0].hint).toMatch(/disabled or deleted/);
-  });
-
   it('is rejected while another check of it runs, even when ten requests race', async () => {
     const webhookId = await register();
     const replies = await Promise.all(Array.from({ length: 10 }, () => check(webhookId)));
@@ -371,34 +352,4 @@ describe('the check of an endpoint', () => {
       expect((await check(checked)).status).toBe(202);
       expect([await rows(checked), await starts(checked)]).toEqual([2, 1]);
     }));
-
-  it('starts once for a key: a repeat gets the same response', async () => {
-    const webhookId = await register();
-    const headers = { 'Idempotency-Key': newId() };
-    const [first, second] = [await check(webhookId, headers), await check(webhookId, headers)];
-    expect([second.status, second.body, second.headers.get('idempotency-replayed')]).toEqual([202, first.body, 'true']);
-    expect(second.headers.get('location')).toBe(first.headers.get('location'));
-    expect(await rows(webhookId)).toBe(1);
-    const other = await check(await register(), headers);
-    expect(said(other)).toEqual([422, 'idempotency_key_reused']);
-  });
-});
-
-it('exists only in the sandbox: production responds with 404 and does not document it', async () => {
-  const production = await startApi({
-    database: api.database,
-    env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
-  });
-  const webhookId = await register();
-  for (const [method, path] of [
-    ['POST', `/webhook-endpoints/${webhookId}/checks`],
-    ['GET', `/webhook-endpoints/${webhookId}/checks/${newId()}`],
-  ] as const) {
-    const headers = { Authorization: `Bearer ${client.token}` };
-    expect(said(await production.call(method, path, { headers }))).toEqual([404, 'not_found']);
-  }
-  const { text } = await production.call('GET', '/openapi.json');
-  const sandbox = await api.call('GET', '/openapi.json');
-  expect([text, sandbox.text].map((document) => /\/checks|ReceiverCheck/.test(document))).toEqual([false, true]);
-  await production.close();
 });

@@ -2,8 +2,6 @@ import { expect, it } from '@jest/globals';
 import { newId } from '../../../src/platform/ids.js';
 import { openApi, type TestClient } from '../../support/api.js';
 import type { Reply } from '../../support/documented.js';
-import { makeDelivered } from '../../support/events.js';
-import { setUses } from '../../support/limits.js';
 import { endpointRequest, transferRequest } from '../../support/transfers.js';
 
 // Two processes of the API share a database.
@@ -58,13 +56,4 @@ it.each([
     missing: 0,
     pending: 0,
   });
-});
-
-it("an endpoint's limit of an hour is checked before the window is counted", async () => {
-  const client = await api.client();
-  const webhookId = await register(client);
-  const of = { clientId: client.id, endpointId: webhookId };
-  await makeDelivered(api.database, { ...of, at: Date.now() - DAY, status: 'failed' });
-  await setUses(api.database, 'recoveries', webhookId, 10);
-  for (let i = 0; i < 30; i++) expect(said(await recover(client, webhookId))).toEqual([429, 'recover_limit_reached']);
 });

@@ -46,50 +46,6 @@ describe('GET /transfers', () => {
     expect(second.body).toMatchObject({ has_more: false, next_cursor: null, data: [{ id: made[0].id }] });
     expect(second.headers.get('link')).toBeNull();
   });
-
-  it.each([
-    ['limit=0', 'limit', 'invalid_limit'],
-    ['limit=101', 'limit', 'invalid_limit'],
-    ['limit=1e1', 'limit', 'invalid_limit'],
-    ['limit=', 'limit', 'invalid_limit'],
-    ['cursor=', 'cursor', 'invalid_cursor'],
-    ['cursor=abc', 'cursor', 'invalid_cursor'],
-    ['status=sent', 'status', 'invalid_value'],
-    ['status=', 'status', 'invalid_value'],
-    ['reference=%00', 'reference', 'invalid_text'],
-    [`reference=${'x'.repeat(141)}`, 'reference', 'too_long'],
-    ['created_after=2026-01-01', 'created_after', 'invalid_time'],
-    ['created_after=2026-01-01T00:00:00', 'created_after', 'invalid_time'],
-    ['created_before=2026-02-30T00:00:00Z', 'created_before', 'invalid_time'],
-    ['created_before=yesterday', 'created_before', 'invalid_time'],
-    ['created_after=2026-01-01T00:00:00%2B000', 'created_after', 'invalid_time'],
-    ['created_after=2026-01-01+00:00:00Z', 'created_after', 'invalid_time'],
-    ['created_after=0000-12-31T23:59:59Z', 'created_after', 'invalid_time'],
-    ['created_after=0001-01-01T00:00:00%2B00:01', 'created_after', 'invalid_time'],
-    ['created_before=9999-12-31T23:59:59-01:00', 'created_before', 'invalid_time'],
-    ['page=2', 'page', 'unknown_parameter'],
-    ['__proto__=2', '__proto__', 'unknown_parameter'],
-    ['limit=1&limit=2', 'limit', 'repeated_parameter'],
-  ])('refuses ?%s', async (query, parameter, code) => {
-    const { status, body } = await client.call('GET', `/transfers?${query}`);
-    expect([status, body.code]).toEqual([422, 'invalid_request']);
-    expect(body.errors).toEqual([{ parameter, code, detail: expect.any(String) }]);
-  });
-
-  it.each([
-    'created_after=0001-01-01T00:00:00Z',
-    'created_after=0000-12-31T23:59:00-00:01',
-    'created_before=9999-12-31T23:59:59.9999Z',
-    'created_before=2024-02-29T00:00:00Z',
-    'created_after=2026-01-01t00:00:00z',
-    'created_after=2026-01-01T00:00:00.5+02:00',
-    'created_after=2026-01-01T00:00:00%2B02:00',
-    'created_after=2026-01-01T00:00:00%2B0200',
-    'created_after=2026-01-01T00:00:00-0200',
-    'created_after=2026-01-01T00:00:00+0200',
-  ])('accepts ?%s', async (query) => {
-    expect((await client.call('GET', `/transfers?${query}`)).status).toBe(200);
-  });
 });
 
 describe('GET /operator/transfers', () => {
@@ -147,16 +103,6 @@ describe('GET /operator/transfers', () => {
         expect([query, paged]).toEqual([query, await ids(query)]);
       }
     }
-  });
-
-  it.each([
-    ['order=up', 'order'],
-    ['client_id=1', 'client_id'],
-    ['status=new', 'status'],
-    ['cursor=abc', 'cursor'],
-  ])('rejects %s', async (query, parameter) => {
-    const { status, body } = await read(query);
-    expect([status, body.errors]).toMatchObject([422, [{ parameter }]]);
   });
 });
 
@@ -220,30 +166,6 @@ describe('a transfer', () => {
     expect((await client.call('POST', `/transfers/${loud}/cancel`)).body).toMatchObject({ id, status: 'CANCELLED' });
     expect(await eventsOf(id)).toEqual([{ id, status: 'CANCELLED' }]);
   });
-
-  it.each<[string, unknown, string, string]>([
-    ['no status', {}, '/status', 'required'],
-    ['an unknown status', { status: 'DONE' }, '/status', 'invalid_value'],
-    ['a long reason', { status: 'SENT', reason: 'x'.repeat(256) }, '/reason', 'too_long'],
-    ['U+0000 in the reason', { status: 'SENT', reason: '\0' }, '/reason', 'invalid_text'],
-    ['an unknown field', { status: 'SENT', by: 'me' }, '/by', 'unknown_field'],
-  ])('refuses a change of status with %s', async (_, json, pointer, code) => {
-    const { id } = await create();
-    for (const reply of [
-      await operator.call('POST', `/operator/transfers/${id}/status`, { json }),
-      await client.call('POST', `/sandbox/transfers/${id}/status`, { json }),
-    ]) {
-      expect([reply.status, reply.body.errors]).toMatchObject([422, [{ pointer, code }]]);
-    }
-  });
-
-  it('rejects a change to CREATED, and from CREATED to SENT', async () => {
-    const { id } = await create();
-    for (const status of ['CREATED', 'SENT']) {
-      const reply = await operator.call('POST', `/operator/transfers/${id}/status`, { json: { status } });
-      expect([reply.status, reply.body.code]).toEqual([409, 'invalid_transition']);
-    }
-  });
 });
 
 describe('POST /transfers', () => {
@@ -286,66 +208,6 @@ describe('POST /transfers', () => {
     expect([status, body.amount.value]).toEqual([201, kept]);
     expect((await client.call('GET', `/transfers/${body.id}`)).body.amount.value).toBe(kept);
   });
-
-  const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
-  it.each<[string, unknown, string, string]>([
-    ['no amount', { amount: undefined }, '/amount', 'required'],
-    ['an amount that is not an object', { amount: 5 }, '/amount', 'invalid_type'],
-    ['amount null', { amount: null }, '/amount', 'required'],
-    ['no value', { amount: { currency: 'EUR' } }, '/amount/value', 'required'],
-    ['zero', { amount: { value: 0, currency: 'EUR' } }, '/amount/value', 'too_small'],
-    ['a negative value', { amount: { value: -1, currency: 'EUR' } }, '/amount/value', 'too_small'],
-    ['a fraction', { amount: { value: 1.5, currency: 'EUR' } }, '/amount/value', 'invalid_type'],
-    ['2^53', { amount: { value: 2 ** 53, currency: 'EUR' } }, '/amount/value', 'too_big'],
-    ['a text', { amount: { value: '5', currency: 'EUR' } }, '/amount/value', 'invalid_type'],
-    ['a boolean', { amount: { value: true, currency: 'EUR' } }, '/amount/value', 'invalid_type'],
-    ['no currency', { amount: { value: 1 } }, '/amount/currency', 'required'],
-    ['a currency in lower case', { amount: { value: 1, currency: 'eur' } }, '/amount/currency', 'invalid_currency'],
-    ['a former currency', { amount: { value: 1, currency: 'DEM' } }, '/amount/currency', 'invalid_currency'],
-    ['an unknown currency', { amount: { value: 1, currency: 'ZZZ' } }, '/amount/currency', 'invalid_currency'],
-    [
-      'an unknown field in amount',
-      { amount: { value: 1, currency: 'EUR', unit: 'x' } },
-      '/amount/unit',
-      'unknown_field',
-    ],
-    ['no destination', { destination: undefined }, '/destination', 'required'],
-    ['no name', { destination: { account: 'x' } }, '/destination/name', 'required'],
-    ['an empty name', { destination: { name: '', account: 'x' } }, '/destination/name', 'too_short'],
-    ['a long name', { destination: { name: 'x'.repeat(141), account: 'x' } }, '/destination/name', 'too_long'],
-    ['U+0000 in a name', { destination: { name: 'a\0', account: 'x' } }, '/destination/name', 'invalid_text'],
-    ['half a character', { destination: { name: 'a\ud800', account: 'x' } }, '/destination/name', 'invalid_text'],
-    ['no account', { destination: { name: 'x' } }, '/destination/account', 'required'],
-    ['a long account', { destination: { name: 'x', account: 'x'.repeat(65) } }, '/destination/account', 'too_long'],
-    ['an account that is a number', { destination: { name: 'x', account: 5 } }, '/destination/account', 'invalid_type'],
-    [
-      'an unknown field in destination',
-      { destination: { name: 'x', account: 'x', bic: 'y' } },
-      '/destination/bic',
-      'unknown_field',
-    ],
-    ['a long reference', { reference: 'x'.repeat(141) }, '/reference', 'too_long'],
-    ['a reference that is a number', { reference: 5 }, '/reference', 'invalid_type'],
-    ['U+0000 in a reference', { reference: '\0' }, '/reference', 'invalid_text'],
-    ['metadata that is a list', { metadata: ['a'] }, '/metadata', 'invalid_type'],
-    ['21 pairs', { metadata: pairs(21) }, '/metadata', 'too_many'],
-    ['a pair that is not text', { metadata: { a: 1 } }, '/metadata/a', 'invalid_type'],
-    ['a nested pair', { metadata: { a: { b: 'c' } } }, '/metadata/a', 'invalid_type'],
-    ['a long name of a pair', { metadata: { ['x'.repeat(41)]: '' } }, `/metadata/${'x'.repeat(41)}`, 'too_long'],
-    ['a long value of a pair', { metadata: { 'a/b~': 'x'.repeat(501) } }, '/metadata/a~1b~0', 'too_long'],
-    ['U+0000 in the name of a pair', { metadata: { '\0': '' } }, '/metadata/\0', 'invalid_text'],
-    ['U+0000 in the value of a pair', { metadata: { a: '\0' } }, '/metadata/a', 'invalid_text'],
-    ['an unknown field', { amout: 1 }, '/amout', 'unknown_field'],
-    ['a status', { status: 'SENT' }, '/status', 'unknown_field'],
-  ])('refuses %s', async (_, overrides, pointer, code) => {
-    const { status, headers, body } = await client.call('POST', '/transfers', {
-      json: transferRequest(overrides as Record<string, unknown>),
-    });
-    expect([status, body.code]).toEqual([422, 'invalid_request']);
-    expect(headers.get('content-type')).toBe('application/problem+json');
-    expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
-  });
-
   it.each([
     ['a value above the range of a number', '1e400', 'invalid_type'],
     ['minus zero', '-0', 'too_small'],
@@ -369,19 +231,14 @@ describe('POST /transfers', () => {
   });
 
   it('accepts 20 pairs, and rejects the name __proto__', async () => {
-    await create({ metadata: pairs(20) });
+    await create({ metadata: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`k${i}`, 'v'])) });
     const raw = JSON.stringify(transferRequest()).replace('"order"', '"__proto__"');
     const { status, body } = await client.call('POST', '/transfers', { raw });
     expect([status, body.errors[0]]).toMatchObject([422, { pointer: '/metadata/__proto__', code: 'invalid_name' }]);
   });
 });
 
-const newTransfer = async () => {
-  const destination = { name: 'Ada', account: 'DE02' };
-  return (await client.call('POST', '/transfers', { json: { amount: { value: 1, currency: 'EUR' }, destination } }))
-    .body.id as string;
-};
-
+const newTransfer = async () => (await create()).id as string;
 const change = (id: string, json: object) => client.call('POST', `/sandbox/transfers/${id}/status`, { json });
 
 describe('reason_code', () => {
@@ -398,14 +255,6 @@ describe('reason_code', () => {
     ]);
     const [listed] = (await client.call('GET', '/transfers?limit=1')).body.data;
     expect(listed).toMatchObject({ id, reason_code });
-  });
-
-  it('is null if none was given, and follows the latest change', async () => {
-    const id = await newTransfer();
-    for (const status of ['PROCESSING', 'SENT', 'COMPLETED']) await change(id, { status });
-    expect((await client.call('GET', `/transfers/${id}`)).body.reason_code).toBeNull();
-    const { body } = await change(id, { status: 'RETURNED', reason_code: 'account_closed' });
-    expect(body.reason_code).toBe('account_closed');
   });
 
   it.each(['PROCESSING', 'SENT', 'COMPLETED', 'CREATED'])(

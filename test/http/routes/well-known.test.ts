@@ -113,20 +113,6 @@ describe.each(['', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => 
     await opens(response.access_token);
   });
 
-  it('oauth4webapi understands an error', async () => {
-    const issuer = new URL(auth.authUrl);
-    const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
-    const server = await oauth.processDiscoveryResponse(issuer, found);
-    const me = { client_id: client.client_id };
-    const ask = async (secret: string, parameters: Record<string, string>) => {
-      const method = oauth.ClientSecretPost(secret);
-      const sent = await oauth.clientCredentialsGrantRequest(server, me, method, parameters, insecure);
-      return oauth.processClientCredentialsResponse(server, me, sent);
-    };
-    await expect(ask(client.client_secret, { audience: 'x' })).rejects.toMatchObject({ error: 'invalid_target' });
-    await expect(ask('wrong', { audience: auth.baseUrl })).rejects.toMatchObject({ status: 401 });
-  });
-
   it('the keys are served at one path for each kind of proxy', async () => {
     const { keys } = await auth.authority.jwks();
     for (const path of ['/.well-known/jwks.json', `${authPath}/.well-known/jwks.json`]) {
