@@ -59,18 +59,6 @@ describe('a role announces when it is ready', () => {
     await once(process, 'exit');
     expect([process.exitCode, await stderr]).toEqual([0, '']);
   });
-
-  test('a worker with METRICS_PORT prints its URL; without Postgres and Temporal it is alive but not ready', async () => {
-    const line = await firstLine(['worker'], { METRICS_PORT: '0' });
-    expect(line).toMatch(/^ready http:\/\/localhost:\d+$/);
-    const url = line.slice('ready '.length).replace('localhost', '127.0.0.1');
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    const reply = await fetch(`${url}/readyz`);
-    expect([reply.status, await reply.json()]).toEqual([
-      503,
-      expect.objectContaining({ checks: { postgres: 'unreachable', migrations: 'unknown', temporal: 'starting' } }),
-    ]);
-  });
 });
 
 test('an uncaught error ends the process with one log line that shows no field of the error', async () => {

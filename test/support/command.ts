@@ -1,4 +1,5 @@
 import { Readable, Writable } from 'node:stream';
+import { expect } from '@jest/globals';
 import { type RoleLoaders, runCli } from '../../src/cli/program.js';
 import type { CliResult } from './cli.js';
 
@@ -14,6 +15,20 @@ export function runCommand(args: readonly string[], env: Record<string, string> 
   const run = last.then(() => runHere(args, env, input));
   last = run.catch(() => {});
   return run;
+}
+
+/** Commands with one environment. */
+export function commandsIn(env: Record<string, string>) {
+  const run = (...args: string[]) => runCommand(args, env);
+  return {
+    run,
+    /** Runs a command that must succeed. @returns its JSON document */
+    async json<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+      const { code, stdout, stderr } = await run(...args, '--json');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      return JSON.parse(stdout) as T;
+    },
+  };
 }
 
 async function runHere(args: readonly string[], env: Record<string, string>, input: string): Promise<CliResult> {

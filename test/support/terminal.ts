@@ -1,6 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { waitFor } from './wait-for.js';
+import { execFileSync } from 'node:child_process';
 
 /** On other systems `script` is another program. */
 export const onLinux = process.platform === 'linux' ? test : test.skip;
@@ -15,28 +13,6 @@ export function showOnTerminal(args: readonly string[], env: Record<string, stri
 /** All that the built command prints on a terminal on which a person types `input`. */
 export function answerOnTerminal(args: readonly string[], env: Record<string, string>, input: string): string {
   return inTerminal('-qc', commandOf(args), env, input);
-}
-
-/** Runs the built command on a terminal until it has printed `pattern`, and ends it. */
-export async function untilOnTerminal(
-  args: readonly string[],
-  env: Record<string, string>,
-  pattern: RegExp,
-): Promise<void> {
-  const { PATH, HOME } = process.env;
-  // `script` ends when its command does, which a closed terminal ends.
-  const child = spawn('script', ['-qc', `exec ${commandOf(args)}`, '/dev/null'], {
-    env: { PATH, HOME, ...env },
-    // When it is ended, it says so on standard error.
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  let printed = '';
-  child.stdout.on('data', (bytes) => (printed += bytes));
-  try {
-    await waitFor(`${pattern} on the terminal`, () => pattern.test(printed));
-  } finally {
-    if (child.kill()) await once(child, 'exit');
-  }
 }
 
 const commandOf = (args: readonly string[]) =>
