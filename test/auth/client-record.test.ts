@@ -35,17 +35,6 @@ const record = (fields: Partial<ClientRecord> = {}): ClientRecord => ({
 const ended = (fields: { revoked?: boolean; expiresAt?: number }) =>
   record({ secrets: [{ id: newer.secretId, hash: newer.hash, revoked: false, expiresAt: null, ...fields }] });
 
-describe('the given secret', () => {
-  it.each([
-    ['the newer secret', newer],
-    ['the older secret', older],
-  ])('may be %s of the client', async (_, { clientSecret, secretId }) => {
-    const client = record();
-    const found = await checkCredentials(async () => client, client.id, clientSecret, now);
-    expect(found).toMatchObject({ client, secret: { id: secretId } });
-  });
-});
-
 const refused: [string, ClientRecord | undefined, string, Secret][] = [
   ['an unknown client', undefined, newId(), newer.clientSecret],
   ['a client_id that is not a UUID', undefined, 'x', newer.clientSecret],

@@ -65,16 +65,6 @@ describe.each(['', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => 
     ]);
   });
 
-  it('the keys are public keys', async () => {
-    const reply = await auth.api.call('GET', `${authPath}/.well-known/jwks.json`);
-    expect(reply.headers.get('cache-control')).toBe('public, max-age=5');
-    expect(reply.body.keys).toHaveLength(1);
-    for (const key of reply.body.keys) {
-      expect(Object.keys(key).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
-    }
-    expect(reply.body.keys[0]).toMatchObject({ kty: 'RSA', alg: 'RS256', use: 'sig' });
-  });
-
   it.each([
     ['client_secret_basic', openid.ClientSecretBasic],
     ['client_secret_post', openid.ClientSecretPost],
