@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { checkCredentials, readClientRecord } from '../../src/auth/client-record.js';
 import { pendingMigrations } from '../../src/platform/database/migrate.js';
@@ -6,10 +8,12 @@ import { Secret } from '../../src/platform/secret.js';
 import { commandsIn, runCommand } from '../support/command.js';
 import { openTestDatabase } from '../support/database.js';
 import { MASTER_KEY, makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
+import { openFolder } from '../support/folder.js';
 
 const database = await openTestDatabase();
 const env = { DATABASE_URL: database.url.reveal(), MASTER_KEY };
 const { run, json } = commandsIn(env);
+const folder = openFolder();
 
 interface ClientResult {
   client_id: string;
@@ -67,6 +71,19 @@ describe('clients', () => {
     });
     expect((await json('clients', 'revoke', id, '--yes')).revoked_at).not.toBeNull();
     expect(await works(created, created)).toBe(false);
+  });
+
+  test('set-keys replaces the keys, and may require them instead of the secrets', async () => {
+    const created = await make();
+    const file = join(folder, 'keys.json');
+    const set = ['clients', 'set-keys', created.client_id, file];
+    const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    writeFileSync(file, JSON.stringify({ keys: [{ ...key, d: 'x' }] }));
+    expect(await run(...set)).toMatchObject({ code: 1, stderr: expect.stringContaining('/keys/0/d') });
+    writeFileSync(file, JSON.stringify({ keys: [key] }));
+    expect(await json(...set, '--require-private-key')).toMatchObject({ require_private_key: true, keys: [{}] });
+    expect(await works(created, created)).toBe(false);
+    expect(await json(...set, '--no-require-private-key')).toMatchObject({ require_private_key: false });
   });
 
   test('erase prints how many rows it changed', async () => {

@@ -136,19 +136,3 @@ test.each([[{}], [{ 'Idempotency-Key': 'late' }]])(
     expect((await client.call('GET', `/transfers/${transfer.id}`)).body.status).toBe('CREATED');
   },
 );
-
-test('a change without a key waits for its turn like one with a key', async () => {
-  const two = openDatabase({ url: database.url, poolSize: 2, limits: { wait: 500, hold: 20_000 } });
-  const other = await startApi({
-    database: Object.assign(two, { url: database.url, drop: two.close }) as unknown as TestDatabase,
-  });
-  const caller = await other.client();
-  const { promise: end, resolve } = Promise.withResolvers<void>();
-  const turn = two.transaction(() => end);
-  const { status } = await caller.call('POST', '/transfers', { json: transferRequest() });
-  resolve();
-  await turn;
-  await other.close();
-  await two.close();
-  expect(status).toBe(503);
-});

@@ -12,50 +12,22 @@ const [owner, stranger, operator] = [await api.client(), await api.client(), awa
 const routes = apiRoutes(api.dependencies);
 const other = await api.client();
 const history = await deliverTo(api, owner);
+const now = new Date();
+const { prisma } = api.database;
+const ended = { clientId: owner.id, endpointId: history.webhookId, finishedAt: now };
+const window = { since: now, until: now, includeMissing: false, count: 1, missing: 0 };
+const recovery = await prisma.recovery.create({ data: { id: newId(), ...ended, ...window, status: 'completed' } });
+const started = new Date(Date.now() - 60_000);
+const check = await prisma.receiverCheck.create({ data: { id: newId(), ...ended, startedAt: started } });
+const secret = await prisma.clientSecret.create({
+  data: { id: newId(), clientId: other.id, hash: Buffer.alloc(32) },
+});
 /** The owner's ids, by the part of the path that precedes them. */
 const ids: Record<string, string> = {
-  transfers: history.transferId,
-  'webhook-endpoints': history.webhookId,
-  events: history.eventId,
-  deliveries: history.deliveryId,
-  attempts: '1',
-  checks: await checkOf(history.webhookId),
-  recoveries: await recoveryOf(history.webhookId),
-  clients: other.id,
-  secrets: await secretOf(other.id),
+  ...{ transfers: history.transferId, 'webhook-endpoints': history.webhookId, events: history.eventId },
+  ...{ deliveries: history.deliveryId, attempts: '1', checks: check.id, recoveries: recovery.id },
+  ...{ clients: other.id, secrets: secret.id },
 };
-
-/** A recovery of the owner's endpoint that has ended. */
-async function recoveryOf(endpointId: string): Promise<string> {
-  const now = new Date();
-  const window = { since: now, until: now, includeMissing: false, count: 1, missing: 0 };
-  const { id } = await api.database.prisma.recovery.create({
-    data: { id: newId(), clientId: owner.id, endpointId, ...window, status: 'completed', finishedAt: now },
-  });
-  return id;
-}
-
-/** A secret of a client. */
-async function secretOf(clientId: string): Promise<string> {
-  const { id } = await api.database.prisma.clientSecret.create({
-    data: { id: newId(), clientId, hash: Buffer.alloc(32) },
-  });
-  return id;
-}
-
-/** A check of the owner's endpoint. */
-async function checkOf(endpointId: string): Promise<string> {
-  const { id } = await api.database.prisma.receiverCheck.create({
-    data: {
-      id: newId(),
-      clientId: owner.id,
-      endpointId,
-      startedAt: new Date(Date.now() - 60_000),
-      finishedAt: new Date(),
-    },
-  });
-  return id;
-}
 
 /** The route's path with the owner's ids, and a valid body. */
 function requestTo(route: Route): { path: string; json: unknown } {
@@ -71,7 +43,6 @@ const name = ({ method, path }: Route) => `${method} ${path}`;
 
 /** All rows of the owner that a request of another client could have changed. */
 async function snapshot() {
-  const { prisma } = api.database;
   const where = { clientId: owner.id };
   return JSON.stringify(
     [
@@ -157,14 +128,6 @@ describe('every route', () => {
       'POST /webhook-endpoints/{webhookId}/recoveries/{id}/cancel',
     ]);
     expect(responses.filter(([, status]) => Number(status) >= 400)).toHaveLength(late.length);
-  });
-
-  it('keeps a client out of /operator, and the operator out of all other routes', async () => {
-    const outside = routes.filter(({ scopes }) => !scopes.includes('operator'));
-    for (const route of outside) {
-      const { path, json } = requestTo(route);
-      expect((await operator.call(route.method, path, { json })).status).toBe(403);
-    }
   });
 
   it('of the operator opens to its own scope, and not to the other one', async () => {

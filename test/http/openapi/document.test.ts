@@ -3,7 +3,6 @@ import { describe, expect, it } from '@jest/globals';
 import { createApp } from '../../../src/http/app.js';
 import type { OpenApiDocument } from '../../../src/http/openapi/document.js';
 import { PROBLEMS } from '../../../src/platform/refusal.js';
-import { STATUSES_WITH_REASON_CODE } from '../../../src/transfers/states.js';
 import { openApi, startApi } from '../../support/api.js';
 import type { Document } from '../../support/manifests.js';
 import { openApiValidator } from '../../support/openapi.js';
@@ -11,47 +10,6 @@ import { openApiValidator } from '../../support/openapi.js';
 const api = await openApi();
 const document: OpenApiDocument = (await api.call('GET', '/openapi.json')).body;
 const errorsOf = openApiValidator(document);
-
-/** Rules of the domain that an object of a response keeps; undefined: it has nothing to do with the object. */
-const RULES: [string, (one: Document) => boolean | undefined][] = [
-  ['a page ends', (one) => ('has_more' in one ? one.has_more === (one.next_cursor !== null) : undefined)],
-  ['disabled', (one) => ('disabled_reason' in one ? one.enabled === (one.disabled_reason === null) : undefined)],
-  [
-    'a reason needs a failure',
-    ({ reason_code, status }) => (reason_code ? STATUSES_WITH_REASON_CODE.includes(status) : undefined),
-  ],
-  ['history', (one) => (one.status_history ? one.status_history.at(-1).status === one.status : undefined)],
-  [
-    'a delivery that has ended',
-    (one) =>
-      'next_attempt_at' in one && 'finished_at' in one
-        ? (one.status === 'pending') === (one.finished_at === null) &&
-          (one.next_attempt_at === null || !one.finished_at)
-        : undefined,
-  ],
-  [
-    'attempts',
-    ({ attempt_count: count, attempts, last_attempt: last }) =>
-      count === undefined ? undefined : count === (attempts ? attempts.length : (last?.number ?? 0)),
-  ],
-  [
-    'the error of an attempt',
-    ({ trigger, response_status: status, error }) =>
-      trigger === undefined ? undefined : (error === null) === (status >= 200 && status < 300),
-  ],
-  ['running', (one) => (/^(running)$/.test(one.status) ? one.finished_at === null : undefined)],
-  ['a window', ({ since, until }) => (since && until ? since < until : undefined)],
-  ['order', ({ created_at: from, finished_at: to }) => (from && to ? from <= to : undefined)],
-  ['a signed statement', (one) => ('final' in one ? one.final === (one.signature !== null) : undefined)],
-  [
-    'a statement adds up',
-    (one) =>
-      'missing' in one && 'events' in one
-        ? one.events === one.succeeded + one.pending + one.failed + one.cancelled + one.missing &&
-          one.complete === (one.events === one.succeeded)
-        : undefined,
-  ],
-];
 
 describe('/openapi.json', () => {
   it('has every route of the application, and nothing else', () => {
@@ -89,34 +47,15 @@ describe('/openapi.json', () => {
     expect(checked).toBeGreaterThan(75);
   });
 
-  it('has an example for each successful response, and none contradicts itself', () => {
-    const examples: [string, unknown][] = [];
+  it('has an example for each successful response', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { responses }] of Object.entries(methods)) {
         for (const [status, response] of Object.entries<Document>(responses as object)) {
-          for (const { example } of status.startsWith('2') ? Object.values<Document>(response.content ?? {}) : []) {
-            expect([method, path, example]).not.toContain(undefined);
-            examples.push([`${method} ${path} ${status}`, example]);
-          }
+          const contents = status.startsWith('2') ? Object.values<Document>(response.content ?? {}) : [];
+          for (const { example } of contents) expect([method, path, example]).not.toContain(undefined);
         }
       }
     }
-    for (const [where, example] of examples) {
-      JSON.stringify(example, (_, one) => {
-        if (one !== null && typeof one === 'object') {
-          expect([where, ...RULES.flatMap(([rule, holds]) => (holds(one) === false ? [rule] : []))]).toEqual([where]);
-        }
-        return one;
-      });
-    }
-    const of = Object.fromEntries(examples);
-    expect(of['get /readyz 200']).toMatchObject({ status: 'ready', checks: { postgres: 'ok', temporal: 'ok' } });
-    expect(of['post /transfers 201']).toMatchObject({ status: 'CREATED' });
-    expect(of['post /transfers/{id}/cancel 200']).toMatchObject({
-      status: 'CANCELLED',
-      reason_code: 'customer_request',
-    });
-    expect(of['post /operator/transfers/{id}/status 200']).toMatchObject({ status: 'PROCESSING' });
   });
 
   it('lists what the metadata of the authorization server has', async () => {

@@ -80,19 +80,6 @@ describeInBrowser('/docs in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('keeps no credential: a reload forgets them', async () => {
-    const { page } = await visit();
-    await authorize(page);
-    const lock = page.locator('.auth-wrapper .authorize.locked');
-    await lock.waitFor();
-    const stored = await page.evaluate('JSON.stringify([...Object.entries(localStorage), document.cookie])');
-    expect(stored).not.toContain(credentials.client_secret);
-    await page.reload();
-    await page.locator('.auth-wrapper .authorize.unlocked').waitFor();
-    await page.getByRole('button', { name: 'Authorize' }).first().click();
-    expect(await page.getByLabel('client_secret').inputValue()).toBe('');
-  });
-
   it('cannot reach the console, nor another origin', async () => {
     const { page, complaints } = await visit();
     const outcome = (url: string) =>

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { newId } from '../../../src/platform/ids.js';
-import { runCommand } from '../../support/command.js';
-
+import { startApi } from '../../support/api.js';
+import { basic } from '../../support/auth-api.js';
+import { testAuthority } from '../../support/authority.js';
 import { from, openTokenApi, tokenError } from '../../support/token-api.js';
 import { importTool } from '../../support/tooling.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const openid = await importTool('openid-client');
-const MASTER_KEY = Buffer.alloc(32, 'k').toString('base64');
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 interface Key {
@@ -98,14 +95,16 @@ describe('an assertion', () => {
   });
 
   it('gets one token of all processes, and another client may use the same jti', async () => {
-    const [id, other, second] = [await keyed(), await keyed(), await startTokenApiBeside()];
+    const [id, other] = [await keyed(), await keyed()];
+    const { database, authUrl, baseUrl } = auth;
+    const authority = testAuthority(database, { config: { authUrl, baseUrl, accessTokenLifetime: 3_600_000 } });
+    const second = await startApi({ database, env: { TRUSTED_PROXIES: '127.0.0.0/8' }, dependencies: { authority } });
     const claims = { jti: newId() };
     const assertion = await assert(id, { claims });
-    const body = JSON.stringify({ client_assertion: assertion, client_assertion_type: TYPE, ...auth.grant() });
-    const sent = { raw: body, headers: { 'Content-Type': 'application/json', ...from() } };
+    const json = { client_assertion: assertion, client_assertion_type: TYPE, ...auth.grant() };
     const replies = await Promise.all([
       ...Array.from({ length: 4 }, () => ask(assertion)),
-      ...Array.from({ length: 4 }, () => second.call('POST', '/oauth/token', sent)),
+      ...Array.from({ length: 4 }, () => second.call('POST', '/oauth/token', { json, headers: from() })),
     ]);
     await second.close();
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(401)]);
@@ -156,20 +155,20 @@ describe('an assertion', () => {
     const { client_id: id, client_secret } = await auth.client();
     await setKeys(id, keyOf('ES256').jwk);
     const assertion = await assert(id);
-    const basic = { Authorization: `Basic ${Buffer.from(`${id}:${client_secret}`).toString('base64')}` };
     for (const reply of [
       await auth.token({ client_assertion: assertion }),
       await auth.token({ client_assertion_type: TYPE }),
       await ask(assertion, { client_id: id, client_secret }),
       await ask(assertion, { client_secret }),
-      await auth.token({ client_assertion: assertion, client_assertion_type: TYPE }, basic),
+      await auth.token(
+        { client_assertion: assertion, client_assertion_type: TYPE },
+        basic({ client_id: id, client_secret }),
+      ),
       await ask(['x']),
     ]) {
       expect(tokenError(reply)).toEqual([400, 'invalid_request']);
     }
-    const saml = await ask(assertion, {
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
-    });
+    const saml = await ask(assertion, { client_assertion_type: TYPE.replace('jwt', 'saml2') });
     const other = await ask(assertion, { client_id: newId() });
     expect([tokenError(saml), tokenError(other)]).toEqual(Array(2).fill([401, 'invalid_client']));
     expect((await ask(assertion)).status).toBe(200);
@@ -188,12 +187,9 @@ describe('an assertion', () => {
 describe('the keys of a client', () => {
   it('rotate without an outage; a token ends with its key', async () => {
     const id = await keyed();
-    const [old, next] = [
-      { ...keyOf('ES256').jwk, kid: 'old' },
-      { ...keyOf('EdDSA').jwk, kid: 'next' },
-    ];
+    const next = { ...keyOf('EdDSA').jwk, kid: 'next' };
     const { body: first } = await askAs(id, { kid: 'any' });
-    await setKeys(id, old, next);
+    await setKeys(id, { ...keyOf('ES256').jwk, kid: 'old' }, next);
     expect(await opens(first.access_token)).toBe(200);
     expect(tokenError(await askAs(id))).toEqual([401, 'invalid_client']);
     expect((await askAs(id, { kid: 'old' })).status).toBe(200);
@@ -211,13 +207,9 @@ describe('the keys of a client', () => {
   it('bind their alg: an RSA key with RS256 verifies no PS256', async () => {
     const { client_id: id } = await auth.client();
     const { jwk, privateKey } = keyOf('RS256');
-    const pss = await crypto.subtle.importKey(
-      'pkcs8',
-      await crypto.subtle.exportKey('pkcs8', privateKey),
-      { name: 'RSA-PSS', hash: 'SHA-256' },
-      false,
-      ['sign'],
-    );
+    const exported = await crypto.subtle.exportKey('pkcs8', privateKey);
+    const algorithm = { name: 'RSA-PSS', hash: 'SHA-256' };
+    const pss = await crypto.subtle.importKey('pkcs8', exported, algorithm, false, ['sign']);
     await setKeys(id, jwk);
     expect((await askAs(id, { alg: 'PS256', key: pss })).status).toBe(200);
     expect((await call('GET', `/operator/clients/${id}`)).body.keys[0].alg).toBeNull();
@@ -234,7 +226,7 @@ describe('the keys of a client', () => {
       true,
       ['sign', 'verify'],
     );
-    const [p384, ed448] = await Promise.all([generateKeyPair('ES384', { extractable: true }), { x: 'AA' }]);
+    const p384 = await generateKeyPair('ES384', { extractable: true });
     const cases: [object[], string][] = [
       [[await exportJWK(keyOf('ES256').privateKey)], '/keys/0/d'],
       [[await exportJWK(keyOf('RS256').privateKey)], '/keys/0/d'],
@@ -243,7 +235,7 @@ describe('the keys of a client', () => {
       [[{ ...rsa, e: 'AQ' }], '/keys/0/e'],
       [[{ ...ed, x: Buffer.alloc(32).toString('base64url') }], '/keys/0/x'],
       [[await exportJWK(p384.publicKey)], '/keys/0/crv'],
-      [[{ kty: 'OKP', crv: 'Ed448', ...ed448 }], '/keys/0/crv'],
+      [[{ kty: 'OKP', crv: 'Ed448', x: 'AA' }], '/keys/0/crv'],
       [[{ ...ec, x: ec.y }], '/keys/0'],
       [[{ ...ec, use: 'enc' }], '/keys/0/use'],
       [[{ ...ec, alg: 'RS256' }], '/keys/0/alg'],
@@ -251,20 +243,8 @@ describe('the keys of a client', () => {
       [[{ ...ec, kid: '' }], '/keys/0/kid'],
       [[{ ...ec, kid: 7 }], '/keys/0/kid'],
       [[{ ...ec, kid: 'a' }, ed], '/keys/1/kid'],
-      [
-        [
-          { ...ec, kid: 'a' },
-          { ...ed, kid: 'a' },
-        ],
-        '/keys/1/kid',
-      ],
-      [
-        [
-          { ...ec, kid: 'a' },
-          { ...ec, kid: 'b' },
-        ],
-        '/keys/1',
-      ],
+      [[ed, ec].map((jwk) => ({ ...jwk, kid: 'a' })), '/keys/1/kid'],
+      [['a', 'b'].map((kid) => ({ ...ec, kid })), '/keys/1'],
       [Array.from({ length: 5 }, (_, i) => ({ ...ec, kid: String(i) })), '/keys'],
       [['x' as never], '/keys/0'],
       [[{}], '/keys/0/kty'],
@@ -301,28 +281,6 @@ describe('require_private_key', () => {
     expect((await call('PATCH', path, { require_private_key: false })).status).toBe(200);
     expect((await auth.token(credentials)).status).toBe(200);
   });
-
-  it('is set with the keys by a command', async () => {
-    const { client_id: id, client_secret } = await auth.client();
-    const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'keys.json');
-    const run = (...options: string[]) =>
-      runCommand(['clients', 'set-keys', id, file, '--json', ...options], {
-        DATABASE_URL: auth.database.url.reveal(),
-        MASTER_KEY,
-      });
-    writeFileSync(file, JSON.stringify({ keys: [{ ...keyOf('ES256').jwk, d: 'x' }] }));
-    expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('/keys/0/d') });
-    writeFileSync(file, JSON.stringify({ keys: [keyOf('ES256').jwk] }));
-    const set = await run('--require-private-key');
-    expect(set).toMatchObject({ code: 0 });
-    expect(JSON.parse(set.stdout)).toMatchObject({
-      client_id: id,
-      require_private_key: true,
-      keys: [{ alg: 'ES256' }],
-    });
-    expect((await auth.token({ client_id: id, client_secret })).status).toBe(401);
-    expect(JSON.parse((await run('--no-require-private-key')).stdout).require_private_key).toBe(false);
-  });
 });
 
 it('openid-client discovers the method and authenticates by it', async () => {
@@ -337,13 +295,3 @@ it('openid-client discovers the method and authenticates by it', async () => {
   const { access_token: token } = await openid.clientCredentialsGrant(server, { scope: 'transfers:read' });
   expect(await opens(token)).toBe(200);
 });
-
-/** A second process of the same deployment. */
-const startTokenApiBeside = async () => {
-  const { startApi } = await import('../../support/api.js');
-  const { testAuthority } = await import('../../support/authority.js');
-  const { authUrl, baseUrl } = auth;
-  const config = { authUrl, baseUrl, accessTokenLifetime: 3_600_000 };
-  const authority = testAuthority(auth.database, { config });
-  return startApi({ database: auth.database, env: { TRUSTED_PROXIES: '127.0.0.0/8' }, dependencies: { authority } });
-};

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createCheckActivities } from '../../../activities/check-receiver.js';
-import { endUnstartedChecks, finishCheck } from '../../../src/checks/checks.js';
+import { finishCheck } from '../../../src/checks/checks.js';
 import { createAddressGuard } from '../../../src/delivery/sender/address-guard.js';
 import { createSender } from '../../../src/delivery/sender/send.js';
 import { startWorkflows } from '../../../src/delivery/start-workflows.js';
@@ -16,7 +16,7 @@ import { CHECK_CASE_NAMES } from '../../../src/platform/vocabulary.js';
 import { SANDBOX_TASK_QUEUE } from '../../../workflows/sandbox-task-queue.js';
 import { startApi, type TestApi, type TestClient } from '../../support/api.js';
 import { type CheckedReceiver, type Mistake, startCheckedReceiver } from '../../support/checked-receiver.js';
-import { ageUses, setUses } from '../../support/limits.js';
+import { ageUses } from '../../support/limits.js';
 import { createTestNamespace, type TestTemporal } from '../../support/temporal.js';
 import { SECRET } from '../../support/transfers.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -24,6 +24,7 @@ import { waitFor } from '../../support/wait-for.js';
 let temporal: TestTemporal;
 let api: TestApi;
 let client: TestClient;
+/** The loop of a worker that starts the workflows. */
 let outbox: ReturnType<typeof startWorkflows>;
 /** As `/readyz` reports it. */
 let temporalState = 'ok';
@@ -38,7 +39,10 @@ beforeAll(async () => {
   api = await startApi({ env: { ALLOW_PRIVATE_RECEIVERS: 'true' }, dependencies: { readiness } });
   // Prisma loads its compiler with the first query, which Jest allows in a hook, and not in a loop between two tests.
   await api.database.query('select 1 as one', []);
-  openOutbox();
+  const { database: db, log } = api.dependencies;
+  const waiting = shareWaiting(db, { isFirst: true });
+  outbox = startWorkflows({ db, temporal: () => temporal.client, log, waiting, interval: 100 });
+  outbox.start();
 }, 120_000);
 beforeEach(async () => {
   client = await api.client();
@@ -49,43 +53,6 @@ afterAll(async () => {
   await api.close();
   await temporal.close();
 });
-
-/** The loop of a worker that starts the workflows. */
-function openOutbox(connected = true): void {
-  const { database: db, log } = api.dependencies;
-  outbox = startWorkflows({
-    ...{ db, temporal: () => (connected ? temporal.client : undefined), busy: () => false, log },
-    ...{
-      waiting: shareWaiting(db, { isFirst: true }),
-      interval: 100,
-      endLate: async () => void (await endUnstartedChecks(db, null)),
-    },
-  });
-  outbox.start();
-}
-
-/** @param instead the outbox that runs instead of the one of a worker */
-async function withOutbox<T>(instead: () => void, work: () => Promise<T>): Promise<T> {
-  await outbox.stop();
-  instead();
-  try {
-    return await work();
-  } finally {
-    await outbox.stop();
-    openOutbox();
-  }
-}
-const NO_WORKER = () => {};
-const WITHOUT_TEMPORAL = () => openOutbox(false);
-
-async function withoutTemporal<T>(state: string, work: () => Promise<T>): Promise<T> {
-  temporalState = state;
-  try {
-    return await work();
-  } finally {
-    temporalState = 'ok';
-  }
-}
 
 /** Starts a worker of the sandbox's task queue. @returns a function that stops it */
 async function startWorker(): Promise<() => Promise<void>> {
@@ -251,19 +218,6 @@ describe('the check of an endpoint', () => {
     expect(said(await check(webhookId))).toEqual([409, 'check_in_progress']);
   });
 
-  it('is rejected within 10 s of the last one, with Retry-After', async () => {
-    const webhookId = await register();
-    const { id } = (await check(webhookId)).body;
-    await finishCheck(api.database, id, 'stopped');
-    // A busy machine may need more than 10 s.
-    await setUses(api.database, 'checks of an endpoint', webhookId, 1);
-    const soon = await check(webhookId);
-    const wait = Number(soon.headers.get('retry-after'));
-    expect([...said(soon), wait > 0 && wait <= 10]).toEqual([429, 'check_limit_reached', true]);
-    await age(webhookId);
-    expect((await admitted(() => check(webhookId))).status).toBe(202);
-  });
-
   it('is rejected while two others of the client run, even at deleted endpoints', async () => {
     const [one, two, three] = [await register(), await register(), await register()];
     const { id } = (await check(one)).body;
@@ -297,14 +251,12 @@ describe('the check of an endpoint', () => {
   it('is rejected with 503 while Temporal is unavailable, and nothing is left behind', async () => {
     const webhookId = await register();
     const headers = { 'Idempotency-Key': newId() };
-    await withoutTemporal('unreachable', async () => {
-      for (const sent of [{}, headers]) expect(said(await check(webhookId, sent))).toEqual([503, 'unavailable']);
-    });
-    for (const state of ['starting', 'missing']) {
-      const response = await withoutTemporal(state, () => check(webhookId));
-      const detail = `Checks need Temporal, which is ${state}.`;
+    for (temporalState of ['unreachable', 'starting', 'missing']) {
+      const response = await check(webhookId, headers);
+      const detail = `Checks need Temporal, which is ${temporalState}.`;
       expect([...said(response), response.body.detail]).toEqual([503, 'unavailable', detail]);
     }
+    temporalState = 'ok';
     expect([await rows(webhookId), await starts(webhookId)]).toEqual([0, 0]);
     const { status } = await check(webhookId, headers);
     expect([status, await rows(webhookId)]).toEqual([202, 1]);
@@ -327,29 +279,19 @@ describe('the check of an endpoint', () => {
     expect([made.status, made.cases.length, receivers.at(-1)?.requests.length]).toEqual(['passed', 9, 8]);
   });
 
-  it('that is not started within a minute has failed, and its report says why', () =>
-    withOutbox(WITHOUT_TEMPORAL, async () => {
-      const webhookId = await register();
-      const { id } = (await check(webhookId)).body;
-      await late(webhookId);
-      await waitFor('the end', async () => (await starts(webhookId)) === 0);
-      const { body } = await report(webhookId, id);
-      expect([body.status, body.cases.length]).toEqual(['failed', 9]);
-      for (const one of body.cases) {
-        expect(one).toMatchObject({ passed: false, request: null, hint: expect.stringMatching(/not started within/) });
-      }
-    }));
-
-  it('that is not started within a minute blocks nothing, even without a worker', () =>
-    withOutbox(NO_WORKER, async () => {
-      const [read, checked] = [await register(), await register()];
-      const { id } = (await check(read)).body;
-      expect((await check(checked)).status).toBe(202);
-      expect((await report(read, id)).body.status).toBe('running');
-      await late(read);
-      expect((await report(read, id)).body.status).toBe('failed');
-      await late(checked);
-      expect((await check(checked)).status).toBe(202);
-      expect([await rows(checked), await starts(checked)]).toEqual([2, 1]);
-    }));
+  it('that is not started within a minute has failed, and blocks nothing, even without a worker', async () => {
+    await outbox.stop();
+    const [read, checked] = [await register(), await register()];
+    const { id } = (await check(read)).body;
+    expect((await check(checked)).status).toBe(202);
+    expect((await report(read, id)).body.status).toBe('running');
+    await late(read);
+    const { status, cases } = (await report(read, id)).body;
+    expect([status, cases.length]).toEqual(['failed', 9]);
+    for (const one of cases) expect(one).toMatchObject({ passed: false, request: null });
+    expect(cases[0].hint).toMatch(/not started within/);
+    await late(checked);
+    expect((await check(checked)).status).toBe(202);
+    expect([await rows(checked), await starts(checked)]).toEqual([2, 1]);
+  });
 });

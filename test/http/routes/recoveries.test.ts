@@ -4,7 +4,7 @@ import { startWorkflows } from '../../../src/delivery/start-workflows.js';
 import { shareWaiting } from '../../../src/delivery/waiting.js';
 import { createMetrics } from '../../../src/platform/telemetry/metrics.js';
 import type { RecoverEndpointInput, RecoveredBatch, RecoveryPosition } from '../../../workflows/recover-endpoint.js';
-import { startApi, type TestApi, type TestClient } from '../../support/api.js';
+import { openApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent } from '../../support/events.js';
 import { deliverTo } from '../../support/history.js';
 import { outboxOf } from '../../support/outbox.js';
@@ -14,20 +14,13 @@ import { waitFor } from '../../support/wait-for.js';
 
 // Two processes of the API share a database. Temporal has a namespace without a worker: started workflows do not run.
 
+const api = await openApi();
+const second = await openApi({ database: api.database });
 let temporal: TestTemporal;
-let api: TestApi;
-let second: TestApi;
-
 beforeAll(async () => {
   temporal = await createTestNamespace();
-  api = await startApi();
-  second = await startApi({ database: api.database });
 }, 120_000);
-afterAll(async () => {
-  await second.close();
-  await api.close();
-  await temporal.close();
-});
+afterAll(() => temporal.close());
 
 const since = '2026-01-01T00:00:00Z';
 const recover = (client: TestClient, webhookId: string, headers = {}) =>
@@ -75,10 +68,7 @@ it('with include_missing return the number of events that get their delivery, an
   const request = { since: new Date(at).toISOString() };
   const path = `/webhook-endpoints/${webhookId}/recover`;
   const including = await client.call('POST', path, { json: { ...request, include_missing: true } });
-  expect([including.status, including.body]).toEqual([
-    202,
-    { id: expect.any(String), count: 1, missing: 1, pending: 0 },
-  ]);
+  expect(including).toMatchObject({ status: 202, body: { id: expect.any(String), count: 1, missing: 1, pending: 0 } });
   expect(await startOf(webhookId)).toMatchObject({ input: { includeMissing: true, count: 1, missing: 1 } });
   const { batches } = await carryOut(webhookId);
   expect(batches).toEqual([
@@ -98,21 +88,11 @@ it('with include_missing return the number of events that get their delivery, an
 it('with include_pending restart what sleeps, and leave alone what is due or in flight', async () => {
   const client = await api.client();
   const { webhookId, deliveryId } = await failing(client);
-  const sleeping = {
-    status: 'pending',
-    asleep: true,
-    rung: 6,
-    nextAttemptAt: new Date(Date.now() + 86_400_000),
-  } as const;
+  const sleeping = { asleep: true, rung: 6, nextAttemptAt: new Date(Date.now() + 86_400_000) };
+  const of = { clientId: client.id, endpointId: webhookId, status: 'pending' } as const;
   const made = [];
   for (let i = 0; i < 3; i++) {
-    const at = {
-      clientId: client.id,
-      endpointId: webhookId,
-      at: Date.now() - 3_600_000 + i,
-      status: 'pending',
-    } as const;
-    made.push((await makeDelivered(api.database, at)).deliveryId);
+    made.push((await makeDelivered(api.database, { ...of, at: Date.now() - 3_600_000 + i })).deliveryId);
   }
   const [asleep = '', due = '', manual = ''] = made;
   await api.database.prisma.delivery.updateMany({ where: { id: { in: made } }, data: sleeping });
@@ -136,10 +116,6 @@ it('with include_pending restart what sleeps, and leave alone what is due or in 
   expect((await client.call('GET', new URL(headers.get('location') ?? '').pathname)).body).toMatchObject({
     ...{ include_pending: true, count: 1, missing: 0, pending: 1, started: 2, status: 'completed' },
   });
-  const nothing = await client.call('POST', path, { json: { since, include_pending: true } });
-  expect(nothing.body).toEqual({ id: null, count: 0, missing: 0, pending: 0 });
-  const noBoolean = await client.call('POST', path, { json: { since, include_pending: 'true' } });
-  expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_pending' }]]);
 });
 
 it('with include_missing start nothing if no event is missing, and take a window of 31 days at most', async () => {
@@ -153,23 +129,6 @@ it('with include_missing start nothing if no event is missing, and take a window
   const tooLong = await client.call('POST', path, { json: { since: from(32), include_missing: true } });
   expect([tooLong.status, tooLong.body.errors]).toMatchObject([422, [{ pointer: '/since', code: 'window_too_long' }]]);
   expect((await client.call('POST', path, { json: { since: from(32) } })).status).toBe(202);
-  const noBoolean = await client.call('POST', path, { json: { since: from(1), include_missing: 'yes' } });
-  expect([noBoolean.status, noBoolean.body.errors]).toMatchObject([422, [{ pointer: '/include_missing' }]]);
-});
-
-it('start nothing if there is nothing to recover, and the next call is not rejected', async () => {
-  const client = await api.client();
-  const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
-  for (let i = 0; i < 12; i++) expect(said(await recover(client, body.webhookId))).toEqual([202, 0]);
-  expect(await startOf(body.webhookId)).toBeNull();
-  const { deliveryId, webhookId } = await failing(client);
-  expect(said(await recover(client, webhookId))).toEqual([202, 1]);
-  await carryOut(webhookId);
-  expect(await startOf(webhookId)).toBeNull();
-  expect(await api.database.prisma.delivery.findUnique({ where: { id: deliveryId } })).toMatchObject({
-    status: 'pending',
-  });
-  expect(said(await recover(client, webhookId))).toEqual([202, 0]);
 });
 
 it('are limited to one for an endpoint and two for a client, across processes', async () => {
@@ -210,9 +169,10 @@ it('run until they have ended: a terminated workflow starts again, and blocks an
     );
     await handle.terminate('by an operator');
     expect(said(await recover(client, webhookId))).toEqual([409, 'recover_in_progress']);
-    await api.database.query('update workflow_starts set start_after = now() where endpoint_id = $1::uuid', [
-      webhookId,
-    ]);
+    await api.database.prisma.workflowStart.updateMany({
+      where: { endpointId: webhookId },
+      data: { startAfter: new Date() },
+    });
     await waitFor('the restart', async () => (await handle.describe()).status.name === 'RUNNING');
   } finally {
     await outbox.stop();
@@ -240,23 +200,10 @@ describe('recoveries as a resource', () => {
     const { body, headers } = await recover(client, webhookId);
     const path = `${pathOf(webhookId)}/${body.id}`;
     expect(headers.get('location')).toBe(`${api.dependencies.config.baseUrl}${path}`);
+    const any = expect.any(String);
     const recovery = {
-      ...{
-        id: body.id,
-        since: '2026-01-01T00:00:00.000Z',
-        until: expect.any(String),
-        include_missing: false,
-        include_pending: false,
-      },
-      ...{
-        count: 1,
-        missing: 0,
-        pending: 0,
-        started: 0,
-        status: 'running',
-        created_at: expect.any(String),
-        finished_at: null,
-      },
+      ...{ id: body.id, since: '2026-01-01T00:00:00.000Z', until: any, include_missing: false, include_pending: false },
+      ...{ count: 1, missing: 0, pending: 0, started: 0, status: 'running', created_at: any, finished_at: null },
     };
     expect((await client.call('GET', path)).body).toEqual(recovery);
     await carryOut(webhookId);
