@@ -27,12 +27,6 @@ describe('Idempotency-Key', () => {
     for (const name of ['content-type', 'location']) expect(second.headers.get(name)).toBe(first.headers.get(name));
   });
 
-  it('is the same key quoted and unquoted', async () => {
-    const key = newKey();
-    const [bare, quoted] = [await create(key), await create(`"${key}"`)];
-    expect(quoted.body.id).toBe(bare.body.id);
-  });
-
   it('rejects another body, and another path', async () => {
     const key = newKey();
     const { body } = await create(key);
@@ -57,14 +51,10 @@ describe('Idempotency-Key', () => {
   it('creates one transfer for 20 simultaneous requests to two processes', async () => {
     const second = await startApi({ database: api.database });
     const own = await api.client();
-    const elsewhere = {
-      ...own,
-      call: (method: string, path: string, sent = {}) =>
-        second.call(method, path, {
-          ...sent,
-          headers: { ...('headers' in sent ? (sent.headers as object) : {}), Authorization: `Bearer ${own.token}` },
-        }),
-    };
+    const authorization = { Authorization: `Bearer ${own.token}` };
+    const call: TestClient['call'] = (method, path, { headers, ...sent } = {}) =>
+      second.call(method, path, { ...sent, headers: { ...headers, ...authorization } });
+    const elsewhere = { ...own, call };
     const key = newKey();
     const replies = await Promise.all(Array.from({ length: 20 }, (_, i) => create(key, {}, i % 2 ? own : elsewhere)));
     expect(await count(own)).toBe(1);
@@ -226,17 +216,6 @@ describe("a transfer's Idempotency-Key", () => {
     }
   });
 
-  it('is free on other routes after 24 hours, and still finds the transfer', async () => {
-    const key = newKey();
-    const { body: transfer } = await create(key);
-    await age(key, 24.1);
-    const cancelled = await keyed(client, `/transfers/${transfer.id}/cancel`, key);
-    expect(replayed(cancelled)).toEqual([200, null]);
-    const late = await create(key);
-    expect([...replayed(late), late.body.id]).toEqual([200, 'true', transfer.id]);
-    expect((await keyed(client, `/transfers/${transfer.id}/cancel`, key)).text).toBe(cancelled.text);
-  });
-
   it('is a filter of GET /transfers: whole, unquoted and case-sensitive', async () => {
     const own = await api.client();
     const key = `Week-end "${newKey()}"`;
@@ -245,9 +224,8 @@ describe("a transfer's Idempotency-Key", () => {
       (await own.call('GET', `/transfers?${query}`)).body.data?.map(({ id }: { id: string }) => id);
     const whole = `idempotency_key=${encodeURIComponent(key)}`;
     expect(await find(whole)).toEqual([transfer.id]);
-    expect(await find(`${whole}&status=CREATED&reference=${encodeURIComponent(transfer.reference)}`)).toEqual([
-      transfer.id,
-    ]);
+    const reference = encodeURIComponent(transfer.reference);
+    expect(await find(`${whole}&status=CREATED&reference=${reference}`)).toEqual([transfer.id]);
     for (const none of [
       whole.toUpperCase().replace('IDEMPOTENCY_KEY', 'idempotency_key'),
       whole.slice(0, -3),
@@ -258,10 +236,6 @@ describe("a transfer's Idempotency-Key", () => {
       expect(await find(none)).toEqual([]);
     }
     expect((await client.call('GET', `/transfers?${whole}`)).body.data).toEqual([]);
-    for (const wrong of ['', 'x'.repeat(256), '%00']) {
-      const { status, body } = await own.call('GET', `/transfers?idempotency_key=${wrong}`);
-      expect([status, body.errors?.[0]?.parameter]).toEqual([422, 'idempotency_key']);
-    }
     const operator = await api.client(['operator:transfers']);
     expect((await operator.call('GET', `/operator/transfers?${whole}`)).body.errors[0].code).toBe('unknown_parameter');
     const shown = await operator.call('GET', `/operator/transfers/${transfer.id}`);

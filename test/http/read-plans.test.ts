@@ -96,33 +96,16 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
             unnest($1::uuid[]) as id`,
     [[endpoint, ...Array.from({ length: 200 }, () => newId())]],
   );
-  const check = newId();
-  await filling.query(
-    `insert into receiver_checks (id, client_id, endpoint_id, status, finished_at)
-     values ($1, $2, $3, 'passed', now())`,
-    [check, id, endpoint],
-  );
-  const recovery = newId();
-  await filling.query(
-    `insert into recoveries (id, client_id, endpoint_id, since, until, include_missing, count, missing)
-     values ($1, $2, $3, now(), now(), false, 1, 0)`,
-    [recovery, id, endpoint],
-  );
+  const [check, recovery, at] = [newId(), newId(), new Date()];
+  const of = { clientId: id, endpointId: endpoint, finishedAt: at };
+  await db.prisma.receiverCheck.create({ data: { id: check, ...of, status: 'passed' } });
+  const window = { since: at, until: at, includeMissing: false, count: 1, missing: 0 };
+  await db.prisma.recovery.create({ data: { id: recovery, ...of, ...window } });
   const cookie = await cookieOf(id, CLIENT_SCOPES);
   const [event] = await db.prisma.event.findMany({ where: { clientId: id }, take: 1, include: { deliveries: true } });
   const { id: eventId, transferId, deliveries } = event!;
-  return {
-    client: id,
-    token,
-    cookie,
-    endpoint,
-    disabled,
-    event: eventId,
-    delivery: deliveries[0]!.id,
-    transfer: transferId,
-    check,
-    recovery,
-  };
+  const ids = { event: eventId, delivery: deliveries[0]!.id, transfer: transferId, check, recovery };
+  return { client: id, token, cookie, endpoint, disabled, ...ids };
 }
 
 async function cookieOf(clientId: string, scopes: readonly string[]): Promise<string> {
@@ -139,12 +122,12 @@ const at = (days: number) => new Date(now - days * DAY).toISOString();
 const RANGE = `created_after=${at(20)}&created_before=${at(19)}`;
 const FIELDS = `created_after=${at(20).slice(0, 16)}&created_before=${at(19).slice(0, 16)}`;
 const cursor = (list: string) => `cursor=${idCursor(list).write(lowestIdAt(now - 20 * DAY))}`;
-const statuses = (path: string) => Object.values(DeliveryStatus).map((status) => `${path}?status=${status}&limit=100`);
+const statuses = (more = '') => Object.values(DeliveryStatus).map((status) => `?status=${status}&limit=100${more}`);
 
-/** The queries of a GET operation, by its path: each parameter at least once. Others have none. */
-const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
+/** The queries of a GET operation or a page, by its path: each parameter at least once. Others have none. */
+const QUERIES: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/webhook-endpoints': () => ['', `?limit=100&${cursor('webhook endpoints')}`],
-  '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor('deliveries')}`, ...statuses('')],
+  '/webhook-endpoints/{webhookId}/deliveries': () => ['', `?${cursor('deliveries')}`, ...statuses()],
   '/webhook-endpoints/{webhookId}/statement': () => [`?since=${at(29)}&until=${at(1)}`],
   '/webhook-endpoints/{webhookId}/recoveries': () => ['', `?${cursor("an endpoint's recoveries")}`],
   '/transfers': () => [
@@ -189,7 +172,7 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
       `?outcome=${status}&transfer_id=${transfer}`,
     ]),
   ],
-  '/events/{id}/deliveries': () => ['', `?${cursor('deliveries')}`, ...statuses('')],
+  '/events/{id}/deliveries': () => ['', `?${cursor('deliveries')}`, ...statuses()],
   '/deliveries': ({ endpoint, disabled, event, transfer }) => [
     '?limit=100',
     `?${RANGE}`,
@@ -197,13 +180,9 @@ const API: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     `?event_id=${event}`,
     `?transfer_id=${transfer}&event_id=${event}`,
     `?webhookId=${disabled}`,
-    ...statuses('').flatMap((query) => [query, `${query}&${RANGE}`, `${query}&webhookId=${endpoint}`]),
+    ...['', `&${RANGE}`, `&webhookId=${endpoint}`].flatMap(statuses),
   ],
   '/deliveries/{id}/attempts': () => ['?limit=20'],
-};
-
-/** The queries of a page of the console. */
-const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
   '/console': () => ['', '?period=30d'],
   '/console/operator': () => ['', '?period=30d'],
   '/console/operator/clients': () => ['', '?name=a'],
@@ -231,9 +210,7 @@ const CONSOLE: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
     `?webhookId=${endpoint}`,
     `?webhookId=${disabled}`,
     `?transfer_id=${transfer}`,
-    ...statuses(''),
-    ...statuses('').map((query) => `${query}&${FIELDS}`),
-    ...statuses('').map((query) => `${query}&webhookId=${endpoint}`),
+    ...['', `&${FIELDS}`, `&webhookId=${endpoint}`].flatMap(statuses),
     '?response=4xx',
     `?response=timeout&webhookId=${endpoint}&${FIELDS}`,
     `?response=401&status=failed&${cursor('deliveries')}`,
@@ -266,11 +243,8 @@ function costOf(node: PlanNode): { rows: number; pages: number; what: string } |
   if (!TABLES.includes(table ?? '') && !/^(events|transfer|deliveries|attempts)/.test(node['Index Name'] ?? '')) return;
   const below = (node.Plans ?? []).reduce((sum, each) => sum + pagesOf(each), 0);
   const [rows, pages] = [rowsOf(node), pagesOf(node) - below];
-  return {
-    rows,
-    pages,
-    what: `${node['Node Type']} ${node['Index Name'] ?? ''} of ${table}: ${rows} rows, ${pages} pages`,
-  };
+  const what = `${node['Node Type']} ${node['Index Name'] ?? ''} of ${table}: ${rows} rows, ${pages} pages`;
+  return { rows, pages, what };
 }
 
 const pagesOf = (node: PlanNode) => (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
@@ -294,7 +268,7 @@ async function excesses(name: string, read: () => Promise<unknown>, most: number
 
 const operations = () => apiRoutes(api.dependencies).filter(({ method }) => method === 'GET');
 const paths = () => [...operations(), ...declared.filter((each) => !isForm(each))].map(({ path }) => path);
-const queriesOf = (path: string, tenant: Tenant) => ({ ...API, ...CONSOLE })[path]?.(tenant) ?? [''];
+const queriesOf = (path: string, tenant: Tenant) => QUERIES[path]?.(tenant) ?? [''];
 const everyAddress = (tenant: Tenant) =>
   paths().flatMap((path) => queriesOf(path, tenant).map((query) => `${fillPath(path, tenant)}${query}`));
 
@@ -305,7 +279,7 @@ test('every parameter of a GET operation is read here', () => {
     const unasked = parameters.filter((name) => !asked.includes(`${name}=`));
     expect([path, unasked.filter((name) => name !== 'limit' && name !== 'cursor')]).toEqual([path, []]);
   }
-  expect([...Object.keys(API), ...Object.keys(CONSOLE)].filter((path) => !paths().includes(path))).toEqual([]);
+  expect(Object.keys(QUERIES).filter((path) => !paths().includes(path))).toEqual([]);
 });
 
 describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => {
@@ -329,13 +303,9 @@ describe.each(['force_custom_plan', 'force_generic_plan'])('with %s', (mode) => 
 
   test('no list of the operator reads more than a page', async () => {
     const bad: string[] = [];
-    const filled = {
-      bigClient: big.client,
-      failingEndpoint: big.endpoint,
-      busyEndpoint: big.endpoint,
-      smallClient: small.client,
-      smallEndpoint: small.endpoint,
-    };
+    const { client: bigClient, endpoint } = big;
+    const ofSmall = { smallClient: small.client, smallEndpoint: small.endpoint };
+    const filled = { bigClient, failingEndpoint: endpoint, busyEndpoint: endpoint, ...ofSmall };
     for (const [name, run] of await listQueries(explained, filled)) {
       if (name.startsWith('operator')) bad.push(...(await excesses(name, () => run(explained), MOST)));
     }

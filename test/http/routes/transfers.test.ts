@@ -107,22 +107,6 @@ describe('GET /operator/transfers', () => {
 });
 
 describe('a transfer', () => {
-  it('has its history, oldest first', async () => {
-    const { id, created_at } = await create();
-    const set = (status: string, reason?: string) =>
-      operator.call('POST', `/operator/transfers/${id}/status`, { json: { status, reason } });
-    expect((await set('PROCESSING', 'Funds received')).status).toBe(200);
-    expect((await set('SENT')).body).toMatchObject({ id, status: 'SENT' });
-    const { body } = await client.call('GET', `/transfers/${id}`);
-    expect(body).toMatchObject({ id, status: 'SENT', created_at });
-    expect(body.status_history).toEqual([
-      { status: 'CREATED', at: created_at, reason: null, reason_code: null },
-      { status: 'PROCESSING', at: expect.stringMatching(TIME), reason: 'Funds received', reason_code: null },
-      { status: 'SENT', at: expect.stringMatching(TIME), reason: null, reason_code: null },
-    ]);
-    expect((await eventsOf(id)).map(({ status }) => status)).toEqual(['PROCESSING', 'SENT']);
-  });
-
   it('has its history and its events in their order, also through APIs whose clocks differ', async () => {
     const now = Date.now;
     const clock = jest.spyOn(Date, 'now');
