@@ -23,7 +23,7 @@ const WRONG: Record<string, unknown> = { string: 5, integer: '5', boolean: 'true
 /** Every way to break a schema in one place. */
 function faultsOf(nullable: Schema, at: string[] = []): Fault[] {
   const schema = withoutNull(nullable);
-  const { properties, required = [], additionalProperties, minLength = 0, maxLength, minimum, maximum } = schema;
+  const { properties, required = [], minLength = 0, maxLength, minimum, maximum } = schema;
   const type = [schema.type].flat()[0] ?? '';
   const faults: Fault[] = schema.enum ? [[at, '?', 'invalid_value']] : [];
   const add = (value: unknown, code: string) => void faults.push([at, value, code]);
@@ -35,7 +35,7 @@ function faultsOf(nullable: Schema, at: string[] = []): Fault[] {
   }
   if (type === 'string' && minLength > 0) add('x'.repeat(minLength - 1), 'too_short');
   if (type === 'string' && maxLength) add(`https://${'x'.repeat(maxLength - 7)}`, 'too_long');
-  if (additionalProperties === false) faults.push([[...at, 'other'], 1, 'unknown_field']);
+  if (properties) faults.push([[...at, 'other'], 1, 'unknown_field']);
   for (const [name, inner] of Object.entries(properties ?? {}) as [string, Schema][]) {
     if (required.includes(name)) faults.push([[...at, name], undefined, 'required']);
     faults.push(...faultsOf(inner, [...at, name]));
