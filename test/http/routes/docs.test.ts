@@ -9,20 +9,6 @@ let addresses = 0;
 const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } });
 const anybody = () => from(`203.0.113.${++addresses}`);
 
-/**
- * Reads documents, half as many again as an address may read in a second, until one is refused or 10 batches are read.
- */
-async function untilRefused(path: string, address: (index: number) => string): Promise<Reply | undefined> {
-  for (let batch = 0; batch < 10; batch++) {
-    const replies = await Promise.all(
-      Array.from({ length: LIMITS.documents.amount * 1.5 }, (_, index) => api.call('GET', path, from(address(index)))),
-    );
-    const refused = replies.find(({ status }) => status === 429);
-    if (refused) return refused;
-  }
-  return undefined;
-}
-
 it('responds to / with links: JSON for clients, a page for browsers', async () => {
   const ask = (Accept: string) => api.call('GET', '/', { headers: { ...anybody().headers, Accept } });
   const json = await ask('*/*');
@@ -52,44 +38,30 @@ it.each([
   }
 });
 
-it.each([
-  '/',
-  '/openapi.json',
-  '/docs',
-  '/docs/guide',
-  '/docs/guide.md',
-  '/llms.txt',
-  '/docs/explorer.js',
-  '/.well-known/openid-configuration',
-])('responds with 304 to the ETag of %s', async (path) => {
-  const first = await api.call('GET', path, anybody());
-  const etag = first.headers.get('etag') ?? '';
-  expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
-  expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
-  const conditional = (tag: string) =>
-    api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
-  const again = await conditional(etag);
-  expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
-  expect(again.headers.get('cache-control')).toBe('public, max-age=300');
-  expect((await conditional('"other"')).status).toBe(200);
-  const head = await api.call('HEAD', path, anybody());
-  expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
-    200,
-    '',
-    first.headers.get('content-length'),
-  ]);
-});
+it.each(['/', '/openapi.json', '/docs/guide', '/llms.txt', '/docs/explorer.js'])(
+  'responds with 304 to the ETag of %s',
+  async (path) => {
+    const first = await api.call('GET', path, anybody());
+    const etag = first.headers.get('etag') ?? '';
+    expect([first.status, etag]).toEqual([200, expect.stringMatching(/^"[\w-]{43}"$/)]);
+    expect(Number(first.headers.get('content-length'))).toBe(Buffer.byteLength(first.text));
+    const conditional = (tag: string) =>
+      api.call('GET', path, { headers: { ...anybody().headers, 'If-None-Match': tag } });
+    const again = await conditional(etag);
+    expect([again.status, again.text.length, again.headers.get('etag')]).toEqual([304, 0, etag]);
+    expect(again.headers.get('cache-control')).toBe('public, max-age=300');
+    expect((await conditional('"other"')).status).toBe(200);
+  },
+);
 
-it.each([
-  '/openapi.json',
-  '/docs',
-  '/docs/swagger-ui.js',
-  '/meta',
-  '/.well-known/jwks.json',
-  '/.well-known/oauth-authorization-server',
-])('limits %s by address', async (path) => {
-  const host = anybody().headers['X-Forwarded-For'];
-  const refused = await untilRefused(path, () => host);
+it.each(['/openapi.json', '/docs', '/meta', '/.well-known/jwks.json'])('limits %s by address', async (path) => {
+  const host = anybody();
+  let refused: Reply | undefined;
+  // Half as many again as an address may read in a second, on a slow machine a few times.
+  for (let batch = 0; batch < 10 && !refused; batch++) {
+    const reads = Array.from({ length: LIMITS.documents.amount * 1.5 }, () => api.call('GET', path, host));
+    refused = (await Promise.all(reads)).find(({ status }) => status === 429);
+  }
   expect([refused?.status, refused?.body.code]).toEqual([429, 'rate_limited']);
   expect(refused?.headers.get('content-type')).toBe('application/problem+json');
   expect(refused?.headers.get('retry-after')).toBe('1');

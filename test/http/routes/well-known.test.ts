@@ -84,21 +84,14 @@ describe.each(['', '/a/b'])('below an AUTH_URL with the path %j', (authPath) => 
     }
   });
 
-  it.each([
-    ['client_secret_basic', oauth.ClientSecretBasic],
-    ['client_secret_post', oauth.ClientSecretPost],
-  ])('oauth4webapi discovers it and gets a token by %s', async (_, method) => {
+  it('oauth4webapi discovers it and gets a token', async () => {
     const issuer = new URL(auth.authUrl);
     const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
     const server = await oauth.processDiscoveryResponse(issuer, found);
     const me = { client_id: client.client_id };
-    const sent = await oauth.clientCredentialsGrantRequest(
-      server,
-      me,
-      method(client.client_secret),
-      new URLSearchParams({ resource: auth.baseUrl }),
-      insecure,
-    );
+    const method = oauth.ClientSecretBasic(client.client_secret);
+    const resource = new URLSearchParams({ resource: auth.baseUrl });
+    const sent = await oauth.clientCredentialsGrantRequest(server, me, method, resource, insecure);
     const response = await oauth.processClientCredentialsResponse(server, me, sent);
     await opens(response.access_token);
   });
