@@ -112,33 +112,26 @@ describe('every response', () => {
   });
 });
 
-describe('the rate limit', () => {
-  it('counts each client separately, reports the count in headers, and does not apply to operators', async () => {
-    const limited = await startApi({ env: { RATE_LIMIT: '3' }, database: api.database });
-    const [other, operator] = [await limited.client(), await limited.client(['operator'])];
-    const replies = await quickly(333, async () => {
-      const one = await limited.client();
-      return Promise.all(Array.from({ length: 5 }, () => one.call('GET', '/events')));
-    });
-    const allowed = replies.filter(({ status }) => status === 200);
-    expect(allowed.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual(Array(3).fill('"default";q=3;w=1'));
-    expect(allowed.map(({ headers }) => headers.get('ratelimit')).sort()).toEqual([
-      '"default";r=0;t=1',
-      '"default";r=1;t=1',
-      '"default";r=2;t=1',
-    ]);
-    const refused = replies.filter(({ status }) => status === 429);
-    expect(refused.map(({ headers, body }) => [headers.get('retry-after'), body.code])).toEqual(
-      Array(2).fill(['1', 'rate_limited']),
-    );
-    expect((await other.call('GET', '/events')).status).toBe(200);
-    const path = `/operator/transfers/${newId()}/status`;
-    for (let i = 0; i < 6; i++) {
-      const reply = await operator.call('POST', path, { json: { status: 'SENT' } });
-      expect([reply.status, reply.headers.get('ratelimit')]).toEqual([404, null]);
-    }
-    await limited.close();
+it('the rate limit counts each client separately, reports the count in headers, and omits operators', async () => {
+  const limited = await startApi({ env: { RATE_LIMIT: '3' }, database: api.database });
+  const [other, operator] = [await limited.client(), await limited.client(['operator'])];
+  const replies = await quickly(333, async () => {
+    const one = await limited.client();
+    return Promise.all(Array.from({ length: 5 }, () => one.call('GET', '/events')));
   });
+  const allowed = replies.filter(({ status }) => status === 200);
+  expect(allowed.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual(Array(3).fill('"default";q=3;w=1'));
+  const left = allowed.map(({ headers }) => headers.get('ratelimit')).sort();
+  expect(left).toEqual([0, 1, 2].map((n) => `"default";r=${n};t=1`));
+  const refused = replies.filter(({ status }) => status === 429);
+  const said = refused.map(({ headers, body }) => [headers.get('retry-after'), body.code]);
+  expect(said).toEqual(Array(2).fill(['1', 'rate_limited']));
+  expect((await other.call('GET', '/events')).status).toBe(200);
+  for (let i = 0; i < 6; i++) {
+    const reply = await operator.call('GET', `/operator/transfers/${newId()}`);
+    expect([reply.status, reply.headers.get('ratelimit')]).toEqual([404, null]);
+  }
+  await limited.close();
 });
 
 it('/readyz is 503 while the process is not ready', async () => {

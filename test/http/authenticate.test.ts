@@ -26,26 +26,21 @@ it.each(['Bearer', 'bearer', 'BEARER'])('reads a token from the header with the 
 describe('responds with 401 to a request', () => {
   const challenge = 'Bearer realm="transfer-service", error="invalid_token"';
 
-  it.each<[string, () => Record<string, string>]>([
-    ['without a token', () => ({})],
-    ['with Basic', () => ({ Authorization: `Basic ${token}` })],
-    ['with the scheme alone', () => ({ Authorization: 'Bearer' })],
-    ['with two tokens', () => ({ Authorization: `Bearer ${token} ${token}` })],
-    ['with characters that are invalid in a token', () => ({ Authorization: 'Bearer "x"' })],
-  ])('%s', async (_, headers) => {
-    expect(problem(await get(headers()))).toEqual([401, 'unauthorized', challenge]);
-  });
-
-  it('with an invalid token', async () => {
-    expect(problem(await get({ Authorization: 'Bearer x.y.z' }))).toEqual([401, 'invalid_token', challenge]);
+  it.each([
+    ['without a token', undefined, 'unauthorized'],
+    ['with Basic', `Basic ${token}`, 'unauthorized'],
+    ['with the scheme alone', 'Bearer', 'unauthorized'],
+    ['with two tokens', `Bearer ${token} ${token}`, 'unauthorized'],
+    ['with characters that are invalid in a token', 'Bearer "x"', 'unauthorized'],
+    ['with an invalid token', 'Bearer x.y.z', 'invalid_token'],
+  ])('%s', async (_, authorization, code) => {
+    const headers: Record<string, string> = authorization ? { Authorization: authorization } : {};
+    expect(problem(await get(headers))).toEqual([401, code, challenge]);
   });
 
   it('with a token in the query', async () => {
-    expect(problem(await get({}, `/webhook-endpoints?access_token=${token}`))).toEqual([
-      401,
-      'unauthorized',
-      challenge,
-    ]);
+    const path = `/webhook-endpoints?access_token=${token}`;
+    expect(problem(await get({}, path))).toEqual([401, 'unauthorized', challenge]);
   });
 });
 

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { cancelPending } from '../../../src/endpoints/disable.js';
 import { EndpointHours } from '../../../src/endpoints/hours.js';
 import { openApi, startApi } from '../../support/api.js';
 import { countDeliveries, makeBacklog } from '../../support/backlog.js';
-import { refusedBy } from '../../support/factories.js';
+import { MASTER_KEY, refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
 
@@ -66,11 +65,9 @@ describe('POST /webhook-endpoints', () => {
   });
 
   it('rejects a literal address that is blocked', async () => {
-    const { status, body } = await client.call('POST', '/webhook-endpoints', {
-      json: endpointRequest({ url: 'http://127.0.0.1:8080/' }),
-    });
-    expect([status, body.code]).toEqual([422, 'blocked_address']);
-    expect(body.errors).toEqual([{ pointer: '/url', code: 'blocked_address', detail: expect.any(String) }]);
+    const json = endpointRequest({ url: 'http://127.0.0.1:8080/' });
+    const { status, body } = await client.call('POST', '/webhook-endpoints', { json });
+    expect([status, body.code, body.errors]).toMatchObject([422, 'blocked_address', [{ pointer: '/url' }]]);
   });
 
   it('rejects a url that a client would rewrite, and names the form to register', async () => {
@@ -273,19 +270,13 @@ describe('an endpoint', () => {
   );
 });
 
-describe('in production', () => {
-  it('requires an https: URL', async () => {
-    const production = await startApi({
-      env: { ENVIRONMENT: 'production', MASTER_KEY: randomBytes(32).toString('base64') },
-      database: api.database,
-    });
-    const own = await production.client();
-    const { status, body } = await own.call('POST', '/webhook-endpoints', {
-      json: endpointRequest({ url: 'http://example.com/' }),
-    });
-    expect([status, body.errors]).toMatchObject([422, [{ pointer: '/url', code: 'invalid_scheme' }]]);
-    const transfer = '/sandbox/transfers/00000000-0000-0000-0000-000000000000/status';
-    expect((await own.call('POST', transfer, { json: { status: 'SENT' } })).body.detail).toMatch(/no such path/);
-    await production.close();
-  });
+it('production requires an https: URL, and has no path of the sandbox', async () => {
+  const production = await startApi({ env: { ENVIRONMENT: 'production', MASTER_KEY }, database: api.database });
+  const own = await production.client();
+  const json = endpointRequest({ url: 'http://example.com/' });
+  const { status, body } = await own.call('POST', '/webhook-endpoints', { json });
+  expect([status, body.errors]).toMatchObject([422, [{ pointer: '/url', code: 'invalid_scheme' }]]);
+  const transfer = '/sandbox/transfers/00000000-0000-0000-0000-000000000000/status';
+  expect((await own.call('POST', transfer, { json: { status: 'SENT' } })).body.detail).toMatch(/no such path/);
+  await production.close();
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { newId } from '../../../src/platform/ids.js';
 import { openApi, type TestClient } from '../../support/api.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../../support/events.js';
 import { endpointRequest } from '../../support/transfers.js';
@@ -69,28 +68,23 @@ describe('the events that an endpoint missed', () => {
 
   it('are selected by `type` and `transfer_id` too', async () => {
     const { client, at, query } = await setUp();
-    const [first] = [await makeEvent(api.database, client.id, at), await makeEvent(api.database, client.id, at + 1)];
+    const first = await makeEvent(api.database, client.id, at);
+    await makeEvent(api.database, client.id, at + 1);
     const { data } = (await client.call('GET', `/events/${first}`)).body;
     const both = { ...query, type: 'transfer.status_changed', transfer_id: data.id };
     expect(await walk(client, both)).toEqual([[first]]);
-    expect(await walk(client, { ...query, transfer_id: newId() })).toEqual([[]]);
-    expect((await walk(client, { ...query, type: 'transfer.status_changed' })).flat()).toHaveLength(2);
-    expect((await list(client, { ...query, type: 'transfer.made' })).status).toBe(422);
   });
 });
 
-describe('the list of missed events is rejected', () => {
-  it('without `created_after`, and for one more than 31 days ago', async () => {
-    const { client, query } = await setUp();
-    const refusal = async (changed: Record<string, string>) => {
-      const { status, body } = await list(client, changed);
-      return [status, body.errors?.map((error: Record<string, string>) => [error.parameter, error.code])];
-    };
-    const { missing_from } = query;
-    expect(await refusal({ missing_from })).toEqual([422, [['created_after', 'required']]]);
-    const since = (days: number) => refusal({ missing_from, created_after: iso(Date.now() - days * DAY) });
-    expect(await since(31.001)).toEqual([422, [['created_after', 'window_too_long']]]);
-    expect((await since(31))[0]).toBe(200);
-    expect(await refusal({ ...query, missing_from: 'all' })).toEqual([422, [['missing_from', 'invalid_id']]]);
-  });
+it('the list of missed events is rejected without `created_after`, and for one more than 31 days ago', async () => {
+  const { client, query } = await setUp();
+  const refusal = async (changed: Record<string, string>) => {
+    const { status, body } = await list(client, changed);
+    return [status, body.errors?.map((error: Record<string, string>) => [error.parameter, error.code])];
+  };
+  const { missing_from } = query;
+  expect(await refusal({ missing_from })).toEqual([422, [['created_after', 'required']]]);
+  const since = (days: number) => refusal({ missing_from, created_after: iso(Date.now() - days * DAY) });
+  expect(await since(31.001)).toEqual([422, [['created_after', 'window_too_long']]]);
+  expect((await since(31))[0]).toBe(200);
 });

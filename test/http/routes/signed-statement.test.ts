@@ -115,24 +115,14 @@ it('is verified by the command, with the keys of the issuer or of a file', async
   const file = save('statement.json', await read());
   const keys = save('jwks.json', await jwks());
   const run = async (values: Record<string, string | boolean>) => {
-    const [out, err]: string[][] = [[], []];
-    const io = {
-      env: {},
-      signal: AbortSignal.timeout(30_000),
-      print: (l: string) => out?.push(l),
-      warn: (l: string) => err?.push(l),
-    };
-    return { code: await verifyStatementCommand.run({ ...io, values, positionals: [file] } as never), out, err };
+    const [out, err]: [string[], string[]] = [[], []];
+    const print = { print: (line: string) => out.push(line), warn: (line: string) => err.push(line) };
+    const io = { env: {}, signal: AbortSignal.timeout(30_000), ...print, values, positionals: [file] };
+    return { code: await verifyStatementCommand.run(io as never), out, err };
   };
-  const all = save('ids', `${ids.join('\r\n')}\n`);
-  expect(await run({ ids: all })).toEqual({
-    code: 0,
-    out: expect.arrayContaining([
-      expect.stringContaining(`signed by ${auth.authUrl}`),
-      'the ids are those of these events',
-    ]),
-    err: [],
-  });
+  const verified = await run({ ids: save('ids', `${ids.join('\r\n')}\n`) });
+  expect(verified).toMatchObject({ code: 0, err: [] });
+  expect(verified.out.join('\n')).toMatch(new RegExp(`signed by ${auth.authUrl}[^]*the ids are those of these events`));
   expect(await run({ ids: save('fewer', ids.slice(1).join('\n')), jwks: keys, json: true })).toMatchObject({
     code: 1,
     out: [expect.stringContaining('"code":"other_events"')],
@@ -156,16 +146,8 @@ for wrong in ({"ids": given["ids"][1:]}, {"issuer": "x"}, {"jwks": {"keys": []}}
 `;
   const input = JSON.stringify({ signature, jwks: await jwks(), issuer: auth.authUrl, ids });
   const { status, output } = runIn(join(clients, 'python'), 'python3', ['-B', '-c', program], input);
-  expect([status, output.trim().split('\n')]).toEqual([
-    0,
-    [
-      '4',
-      expect.stringMatching(/4 other events/),
-      expect.stringMatching(/not of x/),
-      expect.stringMatching(/no key/),
-      expect.stringMatching(/not that of this key/),
-    ],
-  ]);
+  const says = /^4\n.*4 other events.*\n.*not of x.*\n.*no key.*\n.*not that of this key.*\n$/;
+  expect([status, output]).toEqual([0, expect.stringMatching(says)]);
 });
 
 it('rejects another value of `retired`', async () => {
