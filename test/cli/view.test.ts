@@ -28,22 +28,6 @@ describe('a list on a terminal', () => {
       `${ID}  受信機${' '.repeat(35)}https://example.com`,
     ]);
   });
-
-  it('is the fields of each item on one that is too narrow, and never breaks an id', () => {
-    expect(onTerminal(rows, columns, 70)).toBe(
-      [
-        `id      ${ID}`,
-        'name    Acme',
-        'due.at  in 4 min (2026-11-21T10:04:00Z)',
-        `url     ${rows[0]?.url}`,
-        '',
-        `id      ${ID}`,
-        'name    受信機',
-        'due.at  –',
-        'url     https://example.com',
-      ].join('\n'),
-    );
-  });
 });
 
 describe('a list outside a terminal', () => {

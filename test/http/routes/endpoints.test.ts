@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { cancelPending } from '../../../src/endpoints/disable.js';
 import { EndpointHours } from '../../../src/endpoints/hours.js';
 import { openApi, startApi } from '../../support/api.js';
-import { countDeliveries, makeBacklog } from '../../support/backlog.js';
 import { MASTER_KEY, refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';
 import { endpointRequest, SECRET } from '../../support/transfers.js';
@@ -139,20 +137,6 @@ describe('PUT /webhook-endpoints/{webhookId}', () => {
     });
     expect(status).toBe(200);
     expect(body).toEqual({ ...endpoint, description: 'Renamed', updated_at: expect.stringMatching(TIME) });
-  });
-
-  it('disables an endpoint with a backlog at once, and enables it only when the backlog is cancelled', async () => {
-    const { webhookId, url } = await register();
-    await makeBacklog(api.database, webhookId, 1_001);
-    expect((await put(webhookId, { url, enabled: false })).body).toMatchObject({ enabled: false });
-    for (const json of [{ url }, { url, enabled: false }]) expect((await put(webhookId, json)).status).toBe(200);
-    const early = await put(webhookId, { url: 'https://example.net', enabled: true });
-    expect([early.status, early.body.code]).toEqual([409, 'cancellation_in_progress']);
-    const { body } = await client.call('GET', `/webhook-endpoints/${webhookId}`);
-    expect(body).toMatchObject({ url, enabled: false, disabled_reason: 'owner' });
-    await api.database.transaction((tx) => cancelPending(tx, webhookId));
-    expect((await put(webhookId, { url, enabled: true })).body).toMatchObject({ enabled: true });
-    expect(await countDeliveries(api.database, webhookId)).toEqual({ endpoint_disabled: 1_001 });
   });
 });
 
