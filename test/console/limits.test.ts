@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isForm } from '../../src/console/page.js';
-import { declared } from '../../src/console/pages/index.js';
 import { limitsWithin, openDatabase } from '../../src/platform/database/database.js';
 import { LIMITS } from '../../src/platform/limits.js';
 import { startApi } from '../support/api.js';
@@ -21,12 +19,6 @@ const somewhere = () => ({ 'X-Forwarded-For': `198.51.100.${++addresses}` });
 const pointsLeft = (headers: Headers) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
 
 describe('each page', () => {
-  test('declares what it costs, from 2 to 10 points, where an operation of the API is 1', () => {
-    for (const page of declared) {
-      if (!isForm(page)) expect([page.path, page.points >= 2 && page.points <= 10]).toEqual([page.path, true]);
-    }
-  });
-
   test('counts its points against the client of the session', async () => {
     for (const [path, points] of [
       ['/console', 6],

@@ -97,14 +97,6 @@ describe("a client's public keys", () => {
     expect(text).not.toContain('my-private-key');
   });
 
-  test('an error names the key that the client has already', async () => {
-    const { send } = await open();
-    const { kid: _, ...first } = await publicJwk('');
-    await send('keys', { jwks: JSON.stringify(first) });
-    const { text } = await send('keys', { jwks: JSON.stringify(await publicJwk('second')) });
-    expect(text).toContain('present key 1: kid is required where there are several keys');
-  });
-
   test('nothing is changed by a stale form, without a key, or in a session that only views', async () => {
     const { send } = await open();
     const jwks = JSON.stringify(await publicJwk('a'));

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/ids.js';
 import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
 import type { Caller } from '../../support/caller.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
@@ -49,9 +48,6 @@ describeInBrowser('endpoints, in a browser', () => {
     expect(status).toBe(200);
   }
 
-  const register = async (call: Caller, fields: object = {}): Promise<string> =>
-    (await call('POST', '/webhook-endpoints', { url, secret: ENDPOINT_SECRET, ...fields })).body.webhookId;
-
   async function fits({ page }: { page: Visitor['page'] }): Promise<void> {
     // Text is there before the style sheet is.
     await page.waitForLoadState('load');
@@ -86,39 +82,4 @@ describeInBrowser('endpoints, in a browser', () => {
     await fits(visitor);
     await endsWell(visitor);
   });
-
-  test('twenty endpoints with the longest names and 10,000 deliveries fit every window', async () => {
-    const { credentials, visitor, page, call } = await editor();
-    const ids: string[] = [];
-    for (let i = 0; i < 20; i++) {
-      const longest = i % 2 === 0 ? { url: `${url}/${'x'.repeat(2_000)}`, description: 'W'.repeat(255) } : {};
-      ids.push(await register(call, longest));
-    }
-    await fillDeliveries(credentials.client_id, ids, 10_000);
-    await page.goto('/console');
-    await page.getByText('1,000+').first().waitFor();
-    await fits(visitor);
-    for (const path of ['/console/endpoints', `/console/endpoints/${ids[0]}`, `/console/endpoints/${ids[0]}/edit`]) {
-      await page.goto(path);
-      await fits(visitor);
-    }
-    await endsWell(visitor);
-  });
-
-  /** Pending deliveries that no process works on, the half of them of the first endpoint. */
-  async function fillDeliveries(clientId: string, endpointIds: readonly string[], count: number): Promise<void> {
-    const { prisma } = service.database;
-    const nextAttemptAt = new Date(Date.now() + 3_600_000);
-    const event = { clientId, transferId: newId(), type: 'transfer.status_changed', createdAt: new Date() };
-    const body = JSON.stringify({ type: event.type, data: { id: event.transferId, status: 'PROCESSING' } });
-    const rows = Array.from({ length: count }, (_, i) => ({
-      id: newId(),
-      eventId: newId(),
-      endpointId: endpointIds[i % 2 === 0 ? 0 : i % endpointIds.length] ?? '',
-    }));
-    await prisma.event.createMany({
-      data: rows.map(({ eventId }) => ({ ...event, id: eventId, body })),
-    });
-    await prisma.delivery.createMany({ data: rows.map((row) => ({ ...row, clientId, nextAttemptAt, ladder: '0s' })) });
-  }
 });

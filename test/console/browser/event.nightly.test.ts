@@ -2,10 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { accessibilityViolations, describeInBrowser, overflows, signIn } from '../../support/browser.js';
+import { describeInBrowser, signIn } from '../../support/browser.js';
 import { type ConsoleService, startConsoleService } from '../../support/console-service.js';
-
-const HOSTILE = `<script>alert(1)</script>\u202egpj.exe https://evil.example ${'\u0001'.repeat(3_000)}`;
 
 describeInBrowser('one event, in a browser', () => {
   let console: ConsoleService;
@@ -81,67 +79,6 @@ describeInBrowser('one event, in a browser', () => {
     await move('SENT');
     await page.locator('input[name=delivery]').nth(1).waitFor();
     expect(await box.isChecked()).toBe(true);
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
-
-  test('the keyboard alone finds the waiting delivery and sends it again', async () => {
-    answer = { status: 500, body: 'oops' };
-    const { credentials } = await setUp();
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    await signIn(visitor, credentials);
-    await page.goto('/console');
-    const tabTo = async (name: string | RegExp) => {
-      for (let presses = 0; presses < 60; presses++) {
-        await page.keyboard.press('Tab');
-        const text = await page.evaluate<string>('document.activeElement.textContent.trim()');
-        if (typeof name === 'string' ? text === name : name.test(text)) return;
-      }
-      throw new Error(`no way by Tab to ${name}`);
-    };
-    await tabTo('Deliveries');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
-    await tabTo('PROCESSING');
-    await page.keyboard.press('Enter');
-    await next(page)
-      .getByText(/Waiting: attempt 3/)
-      .waitFor();
-    await tabTo(/^Request and response/);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Response 500' }).first().waitFor();
-    answer = { status: 204, body: '' };
-    await page.reload();
-    await tabTo('Retry now');
-    await page.keyboard.press('Enter');
-    await next(page)
-      .getByText(/Delivered\./)
-      .waitFor();
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
-
-  test('hostile bytes of a receiver are text, at 360 px and in both themes', async () => {
-    answer = { status: 500, body: HOSTILE };
-    const { credentials, eventId } = await setUp('X'.repeat(140));
-    const visitor = await console.visitor({ viewport: { width: 360, height: 800 } });
-    const { page } = visitor;
-    page.on('dialog', () => visitor.complaints.push('a script of the receiver ran'));
-    await signIn(visitor, credentials);
-    await page.goto(`/console/events/${eventId}`);
-    await next(page)
-      .getByText(/Waiting: attempt 3/)
-      .waitFor();
-    for (const summary of await page.locator('details.attempt-details > summary').all()) await summary.click();
-    const answers = page.getByRole('region', { name: /Body of the response/ });
-    await answers.nth(1).waitFor();
-    expect(await answers.first().textContent()).toContain(
-      '<script>alert(1)</script>U+202Egpj.exe https://evil.example',
-    );
-    expect(await page.locator('a[href*="evil.example"]').count()).toBe(0);
-    expect(await overflows(page)).toBe(false);
-    expect(await accessibilityViolations(page)).toEqual([]);
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });

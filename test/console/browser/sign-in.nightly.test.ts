@@ -31,22 +31,4 @@ describeInBrowser('signing in, in a browser', () => {
     expect(visitor.complaints).toEqual([]);
     await visitor.close();
   });
-
-  test('a link that is opened again in the same tab leaves no code in the address and still signs in', async () => {
-    const { call } = await console.makeClient({ name: 'Acme' });
-    const visitor = await console.visitor();
-    const { page } = visitor;
-    const url = await link(call);
-    await page.goto(url.split('#')[0] ?? '');
-    expect(await page.getByLabel(/^Code/).isVisible()).toBe(true);
-    for (let opened = 0; opened < 2; opened++) {
-      await page.goto(url);
-      await page.waitForURL((address) => address.hash === '');
-      await page.getByLabel(/^Code/).waitFor({ state: 'hidden' });
-    }
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL('**/console');
-    expect(visitor.complaints).toEqual([]);
-    await visitor.close();
-  });
 });

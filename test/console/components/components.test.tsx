@@ -1,43 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import { Pager, readTime } from '../../../src/console/components/lists.js';
-import { ErrorSummary } from '../../../src/console/components/parts.js';
-import {
-  formatJson,
-  Now,
-  RelativeTime,
-  Time,
-  Untrusted,
-  UntrustedLines,
-  visibleText,
-} from '../../../src/console/components/values.js';
+import { formatJson, Untrusted, UntrustedLines } from '../../../src/console/components/values.js';
 import { Refusal } from '../../../src/platform/refusal.js';
 
 describe('pager', () => {
   const pager = (query: string, nextCursor: string | null) =>
     render(<Pager path="/console/events" query={new URLSearchParams(query)} nextCursor={nextCursor} />);
 
-  it('is absent on the only page', () => {
-    expect(pager('type=transfer.status_changed', null)).toBe('');
-  });
-
   it('keeps the filters on the way to the next page and back to the start', () => {
     const html = pager('type=a%26b&transfer_id=&cursor=old', 'new');
     expect(html).toContain('href="/console/events?type=a%26b"');
     expect(html).toContain('href="/console/events?type=a%26b&amp;cursor=new"');
   });
-});
-
-it('names each rejected field as the API does', () => {
-  const errors = [
-    { pointer: '/url', code: 'required', detail: 'is missing' },
-    { parameter: 'until', code: 'invalid_time', detail: 'must be a time' },
-  ];
-  const refusal = new Refusal('invalid_request', 'The request is not valid.', errors);
-  const html = render(<ErrorSummary refused={{ refusal, fields: new URLSearchParams() }} />);
-  expect(html).toContain('<li>url is missing</li>');
-  expect(html).toContain('<li>until must be a time</li>');
 });
 
 it.each([
@@ -104,28 +79,9 @@ describe('untrusted text', () => {
     const html = shown('\u0001'.repeat(4_096));
     expect(html).toBe('<bdi class="untrusted"><span class="unseen">U+0001×4096</span></bdi>');
   });
-
-  it('makes unseen characters visible in a plain text too', () => {
-    expect(visibleText('a\u202eb\u0001\u0001')).toBe('a[U+202E]b[U+0001×2]');
-  });
 });
 
 describe('JSON', () => {
-  it('is laid out with one member a line', () => {
-    expect(formatJson('{"n":1,"a":[],"c":["x, {y}",[2]]}').split('\n')).toEqual([
-      '{',
-      '  "n": 1,',
-      '  "a": [],',
-      '  "c": [',
-      '    "x, {y}",',
-      '    [',
-      '      2',
-      '    ]',
-      '  ]',
-      '}',
-    ]);
-  });
-
   it.each([
     '{"n":12345678901234567890}',
     '{"n":1.0}',
@@ -145,24 +101,5 @@ describe('JSON', () => {
     // Brackets in a string are none.
     const hidden = `["${']'.repeat(2_000)}",${text}]`;
     expect(formatJson(hidden)).toBe(hidden);
-  });
-});
-
-describe('time', () => {
-  const at = (shown: VNode) =>
-    render(<Now.Provider value={new Date('2026-11-22T06:14:03.123Z')}>{shown}</Now.Provider>);
-
-  it('shows UTC and the distance from now', () => {
-    const time = '<time datetime="2026-11-22T06:18:03.500Z">2026-11-22 06:18:03 UTC</time>';
-    expect(at(<Time at="2026-11-22T06:18:03.500Z" />)).toBe(time);
-    expect(at(<Time at="2026-11-22T06:18:03.500Z" ago />)).toBe(
-      `<span>${time}<span class="muted"> in 4 min</span></span>`,
-    );
-  });
-
-  it('reads the time of an event, which has no zone, as UTC', () => {
-    expect(at(<RelativeTime at="2026-11-22T04:14:03.123" />)).toBe(
-      '<time class="relative" datetime="2026-11-22T04:14:03.123Z" title="2026-11-22 04:14:03 UTC">2 h ago</time>',
-    );
   });
 });

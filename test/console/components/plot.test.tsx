@@ -1,8 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
-import { LadderPlot } from '../../../src/console/components/ladder-plot.js';
 import { AttemptPlot } from '../../../src/console/components/plot.js';
-import { CauseBars } from '../../../src/console/components/small-plots.js';
 
 const HOUR = 3_600_000;
 const FIRST = Date.UTC(2026, 10, 22);
@@ -39,30 +37,4 @@ it('shades when the endpoint was disabled, and marks recoveries', () => {
   expect(html).toMatch(/<rect class="plot-disabled" x="25%" y="\d+" width="25%"/);
   expect(html).toMatch(/<line class="plot-recovery" x1="50%" x2="50%"/);
   expect(html).toContain('Disabled (gone) from');
-});
-
-it('draws no plot where nothing was attempted', () => {
-  const none = steps.map((step) => ({ ...step, succeeded: 0, failed: 0, p50: null, p95: null }));
-  const html = render(<AttemptPlot path="/console" period="7d" steps={none} />);
-  expect(html).toContain('No attempts in the last 7 days.');
-  expect(html).not.toContain('class="plot"');
-});
-
-it('lists causes by their number, each with its deliveries', () => {
-  const html = render(<CauseBars causes={{ timeout: 2, '401': 9 }} hrefOf={(cause) => `/console/x?${cause}`} />);
-  expect([...html.matchAll(/<a href="([^"]+)">/g)].map(([, href]) => href)).toEqual([
-    '/console/x?401',
-    '/console/x?timeout',
-  ]);
-});
-
-it('draws the ladder: attempts made and planned', () => {
-  const attempts = [
-    { number: 1, startedAt: new Date(FIRST), error: 'status' as const, responseStatus: 503 },
-    { number: 2, startedAt: new Date(FIRST + 1_000), error: 'timeout' as const, responseStatus: null },
-  ];
-  const planned = [{ number: 3, at: new Date(FIRST + HOUR) }];
-  const html = render(<LadderPlot attempts={attempts} planned={planned} status="pending" />);
-  expect([html.match(/class="plot-bad"/g)?.length, html.match(/class="ladder-open"/g)?.length]).toEqual([2, 1]);
-  expect(html).not.toMatch(/ style=|NaN|Infinity/);
 });

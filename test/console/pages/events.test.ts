@@ -3,13 +3,12 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { verify, verifyStandard } from '../../../clients/typescript/src/verify.js';
 import { sign } from '../../../src/delivery/sender/headers.js';
-import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { openAuthApi } from '../../support/auth-api.js';
 import { signedInBrowser } from '../../support/console.js';
 import { makeTimeline } from '../../support/console-data.js';
 import { splitRequest } from '../../support/delivered.js';
-import { ENDPOINT_SECRET, makeEndpoint, masterKeys } from '../../support/factories.js';
+import { ENDPOINT_SECRET, masterKeys } from '../../support/factories.js';
 import { setUses } from '../../support/limits.js';
 import { startRawReceiver } from '../../support/raw-receiver.js';
 
@@ -40,28 +39,6 @@ describe('the page of an event', () => {
     expect(text).toContain(`action="/console/events/${eventId}/retry"`);
     expect(text).toContain(`name="delivery" value="${deliveryId}"`);
     expect(text).toContain(`href="/console/transfers/${transferId}"`);
-  });
-
-  test('opens the deliveries that have not succeeded, the failed ones first, with names that differ', async () => {
-    const { clientId, browser } = await visitor();
-    const { eventId, endpointId, deliveryId } = await makeTimeline(auth.database, clientId, {
-      outcomes: [204],
-      status: 'succeeded',
-    });
-    const delivery = await auth.database.prisma.delivery.findUniqueOrThrow({ where: { id: deliveryId } });
-    const { url } = await auth.database.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
-    const twin = await makeEndpoint(auth.database, clientId, { url });
-    const failed = { ...delivery, id: newId(), endpointId: twin.id, status: 'failed', reason: 'exhausted' } as const;
-    await auth.database.prisma.delivery.create({ data: failed });
-    const { text } = await browser.get(`/console/events/${eventId}`);
-    expect([...text.matchAll(/id="delivery-([^"]+)"( open)?/g)].map(([, id, open]) => [id, open])).toEqual([
-      [failed.id, ' open'],
-      [deliveryId, undefined],
-    ]);
-    expect(text).toMatch(/1 of 2 delivered<\/span><span class="muted"> · 1 failed/);
-    const names = [...text.matchAll(/<h2><bdi class="untrusted">([^<]*)</g)].map(([, name]) => name);
-    expect(new Set(names).size).toBe(2);
-    expect(names[0]).toMatch(/ \(registered .* UTC\)$/);
   });
 
   test("shows summaries: the receiver's bytes stay on the page of the attempt", async () => {
@@ -212,76 +189,5 @@ describe('retry now', () => {
     expect(refused.text).toContain('The receiver responded with 503.');
     // The script asks the page again, not the form.
     expect(refused.text).toContain(`data-live="/console/events/${timeline.eventId}"`);
-  });
-});
-
-describe('lists', () => {
-  test('an id of an event or a delivery leads to the event, an id of a transfer to its events', async () => {
-    const { clientId, browser } = await visitor();
-    const { eventId, deliveryId, transferId } = await makeTimeline(auth.database, clientId);
-    await makeTimeline(auth.database, clientId);
-    const list = '/console/events?transfer_id=';
-    const found = async (id: string) => (await browser.get(`${list}${id}`)).headers.get('location');
-    expect(await found(eventId.toUpperCase())).toBe(`/console/events/${eventId}`);
-    expect(await found(deliveryId)).toBe(`/console/events/${eventId}?delivery=${deliveryId}#delivery-${deliveryId}`);
-    const { text } = await browser.get(`${list}${transferId}`);
-    expect(text.match(/<tr id=/g)).toHaveLength(1);
-    expect(text).toContain(`/console/events/${eventId}`);
-  });
-
-  test('of deliveries filter by status, endpoint and time, and continue with the next page', async () => {
-    const { clientId, browser } = await visitor();
-    const { endpointId } = await makeTimeline(auth.database, clientId, { status: 'failed', reason: 'exhausted' });
-    for (let i = 0; i < 26; i++) await makeTimeline(auth.database, clientId, { endpointId, outcomes: [] });
-    const rows = async (query: string) => (await browser.get(`/console/deliveries?${query}`)).text.match(/<tr id=/g);
-    const first = await browser.get('/console/deliveries');
-    expect(first.text.match(/<tr id=/g)).toHaveLength(20);
-    const next = /href="(\/console\/deliveries\?cursor=[^"]+)" rel="next"/.exec(first.text)?.[1] ?? '';
-    expect((await browser.get(next)).text.match(/<tr id=/g)).toHaveLength(7);
-    expect(await rows('status=failed')).toHaveLength(1);
-    expect(await rows(`webhookId=${endpointId}&status=failed`)).toHaveLength(1);
-    expect(await rows(`webhookId=${newId()}`)).toBeNull();
-    expect(await rows('created_after=2020-01-01T00:00&created_before=2020-01-02T00:00')).toBeNull();
-    expect(await rows('created_after=2020-01-01T00:00&status=failed')).toHaveLength(1);
-  });
-
-  test('have one link in each row, which covers it, and the whole id on a button', async () => {
-    const { clientId, browser } = await visitor();
-    const { eventId, deliveryId, transferId } = await makeTimeline(auth.database, clientId);
-    const links = (text: string) => [...text.matchAll(/class="row-link" href="([^"]+)"/g)].map(([, href]) => href);
-    const [events, deliveries] = [await browser.get('/console/events'), await browser.get('/console/deliveries')];
-    expect(links(events.text)).toEqual([`/console/events/${eventId}`]);
-    expect(links(deliveries.text)).toEqual([
-      `/console/events/${eventId}?delivery=${deliveryId}#delivery-${deliveryId}`,
-    ]);
-    for (const { text } of [events, deliveries]) {
-      expect(text).toContain(`data-copy="${transferId}"`);
-      expect(text).not.toContain('>transfer.status_changed');
-    }
-    expect(events.text).toContain('0 of 1 delivered');
-  });
-
-  test('of events filter by the outcome of a delivery, and continue with the next page', async () => {
-    const { clientId, browser } = await visitor();
-    const { endpointId } = await makeTimeline(auth.database, clientId, { status: 'succeeded', outcomes: [204] });
-    const failed = [];
-    for (let i = 0; i < 27; i++) {
-      const { eventId } = await makeTimeline(auth.database, clientId, {
-        endpointId,
-        status: 'failed',
-        reason: 'exhausted',
-      });
-      failed.unshift(eventId);
-    }
-    await makeTimeline(auth.database, clientId, { endpointId });
-    const idsOf = (text: string) => [...text.matchAll(/<tr id="event-([^"]+)"/g)].map(([, id]) => id);
-    const first = await browser.get('/console/events?outcome=failed');
-    const next = /href="(\/console\/events\?outcome=failed&amp;cursor=[^"]+)" rel="next"/.exec(first.text)?.[1] ?? '';
-    const second = await browser.get(next.replaceAll('&amp;', '&'));
-    expect([...idsOf(first.text), ...idsOf(second.text)]).toEqual(failed);
-    for (const outcome of ['succeeded', 'pending']) {
-      expect(idsOf((await browser.get(`/console/events?outcome=${outcome}`)).text)).toHaveLength(1);
-    }
-    expect(idsOf((await browser.get('/console/events?outcome=cancelled')).text)).toHaveLength(0);
   });
 });

@@ -41,13 +41,3 @@ export function health(fields: Partial<EndpointHealth> = {}): EndpointHealth {
     ...fields,
   };
 }
-
-/** The latest attempt failed with 503, and two deliveries wait. */
-export const broken = () =>
-  health({
-    lastFailure: { at: new Date('2026-11-22T06:29:00Z'), error: 'status', responseStatus: 503 },
-    pending: { count: 2, more: false, nextAttemptAt: new Date('2026-11-22T06:34:00Z') },
-  });
-
-/** Nothing was sent yet. */
-export const untried = () => health({ hours: [], succeeded: 0, answerTime: null, lastSuccessAt: null });
