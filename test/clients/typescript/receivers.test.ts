@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { transferWebhooks as forExpress } from '../../../clients/typescript/src/express.js';
-import { signatureOf } from '../../../clients/typescript/src/receiver/raw-body.js';
 import type { WebhookOptions } from '../../../clients/typescript/src/receiver/receive.js';
 import type { DeliveredEvent } from '../../../clients/typescript/src/types.js';
 import { type SignatureError, signatureHeader } from '../../../clients/typescript/src/verify.js';
@@ -159,22 +158,6 @@ describe('a request that is no stream of node:http', () => {
     expect(await send({}, ' '.repeat(70_000))).toEqual([413, true, '']);
     expect(await send({ body: JSON.parse(body) })).toEqual([500, true, '']);
   });
-
-  test('gets 500 if the response cannot be written, and nothing is thrown outside the promise', async () => {
-    const response = createResponse();
-    response.setHeader = () => {
-      throw new Error('the headers were sent');
-    };
-    await forExpress(options)(request({ headers: {}, body: 'another body' }), response);
-    expect([response.statusCode, response._isEndCalled()]).toEqual([500, true]);
-  });
-});
-
-test('a body that is read as text after setEncoding is verified, and one that is too large gets 413', async () => {
-  const handle = forExpress({ secret, onEvent: () => {} });
-  const url = await serve((request, response) => handle(request.setEncoding('utf8'), response));
-  expect((await post(url)).status).toBe(204);
-  expect([413, undefined]).toContain((await post(url, ' '.repeat(70_000)).catch(() => undefined))?.status);
 });
 
 test('a request that was cut off before the handler ran is an error, not an endless wait', async () => {
@@ -185,17 +168,6 @@ test('a request that was cut off before the handler ran is an error, not an endl
     }).then((url) => post(url).catch(() => undefined));
   });
   expect(await failed).toBeInstanceOf(Error);
-});
-
-test.each<[string, object, string[]]>([
-  ['rawHeaders alone', { rawHeaders: ['Service-Signature', 'a', 'Host', 'b', 'service-signature', 'c'] }, ['a', 'c']],
-  ['headersDistinct alone', { headersDistinct: { 'service-signature': ['a', 'c'] } }, ['a', 'c']],
-  ['headers alone', { headers: { 'Service-Signature': 'a' } }, ['a']],
-  ['headers with a list', { headers: { 'service-signature': ['a', 'c'] } }, ['a', 'c']],
-  ['empty rawHeaders', { rawHeaders: [], headersDistinct: {}, headers: { 'service-signature': 'a' } }, ['a']],
-  ['no headers', { rawHeaders: ['Host', 'service-signature'] }, []],
-])('signature headers are found in %s', (_, request, found) => {
-  expect(signatureOf(request)).toEqual(found);
 });
 
 test('two signature headers are rejected', async () => {
@@ -213,14 +185,4 @@ test('two signature headers are rejected', async () => {
     sent.end(body);
   });
   expect(status).toBe(400);
-});
-
-test('Fastify keeps its own parser for other routes', async () => {
-  const url = await FRAMEWORKS.fastify!({ secret, onEvent: () => {} });
-  const response = await fetch(url.replace('/hooks', '/other'), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  });
-  expect(await response.text()).toBe('object');
 });

@@ -2,7 +2,6 @@ import { describe, expect, jest, test } from '@jest/globals';
 import type { TransferServiceClient } from '../../../clients/typescript/src/client.js';
 import { parseRetryAfter } from '../../../clients/typescript/src/retry.js';
 import type { Fetch } from '../../../clients/typescript/src/settings.js';
-import { freePort } from '../../../src/platform/free-port.js';
 import { openStubService, problem, type StubAnswer } from '../../support/stub-service.js';
 import { transferRequest } from '../../support/transfers.js';
 
@@ -75,18 +74,6 @@ describe('a failure that another try cannot mend', () => {
     expect(tries()).toBe(1);
   });
 
-  test('needs no redirect mode that Workers do not have', async () => {
-    const modes = new Set<unknown>();
-    const client = stub.client({
-      fetch: (input, init) => {
-        modes.add(init?.redirect);
-        return fetch(input, init);
-      },
-    });
-    await client.transfers.get('t-1');
-    expect([...modes]).toEqual(['manual']);
-  });
-
   test('is not a broken connection without a code, whose words name it', async () => {
     const { client, tries } = failing(new TypeError('error sending request: Connection refused (os error 111)'));
     const message = expect.stringContaining('Connection refused (os error 111)');
@@ -106,14 +93,6 @@ test.each([400, 403, 404, 409, 422])('a %i is an error at once', async (status) 
     message: `POST /transfers: ${status} some_code: because of some_code: /url is required`,
   });
   expect(stub.requests).toHaveLength(1);
-});
-
-test("a response that is not a problem, such as a proxy's page, is named by its status", async () => {
-  stub.otherwise = () => ({ status: 502, text: '<h1>Bad gateway</h1>' });
-  await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({
-    code: 'invalid_response',
-    message: 'GET /transfers/{id}: 502',
-  });
 });
 
 describe('the delay', () => {
@@ -225,13 +204,6 @@ describe('a DELETE that finds 404', () => {
       },
     });
   };
-
-  test('after a refused connection has failed', async () => {
-    const port = await freePort();
-    const client = failing((input, init) => fetch(input.replace(/:\d+\//, `:${port}/`), init));
-    stub.answers = [GONE];
-    await expect(client.webhookEndpoints.delete('w-1')).rejects.toMatchObject({ code: 'not_found' });
-  });
 
   const thrown = (cause: object) => Promise.reject(new TypeError('fetch failed', { cause }));
   test.each<[string, object, boolean]>([

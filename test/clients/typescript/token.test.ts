@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
-import { openStubService, problem, STUB_SECRET, startStubService } from '../../support/stub-service.js';
+import { openStubService, problem, STUB_SECRET } from '../../support/stub-service.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const stub = await openStubService();
@@ -16,14 +16,6 @@ test('requests a token as the specification says: JSON with all four fields', as
     audience: stub.url,
     grant_type: 'client_credentials',
   });
-});
-
-test('sends authUrl its token request and the given audience', async () => {
-  const auth = await startStubService();
-  await stub.client({ authUrl: `${auth.url}/`, audience: 'https://api.example.com' }).transfers.get('t-1');
-  expect(stub.tokens).toHaveLength(0);
-  expect(JSON.parse(auth.tokens[0]!.body).audience).toBe('https://api.example.com');
-  await auth.close();
 });
 
 test('many callers at once share one token request', async () => {
@@ -51,20 +43,6 @@ test('a token is renewed in the background before it expires, while calls use th
   });
 });
 
-test('a failed renewal in the background harms no call while the old token is valid', async () => {
-  stub.lifetime = 10;
-  const now = performance.now();
-  const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
-  const client = stub.client();
-  await client.transfers.get('t-1');
-  stub.tokenAnswers = [{ status: 500 }];
-  clock.mockReturnValue(now + 8_500);
-  await client.transfers.get('t-2');
-  await waitFor('the renewal', () => stub.tokens.length === 2);
-  await client.transfers.get('t-3');
-  expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-1']);
-});
-
 describe('a 401 of the API', () => {
   test('renews the token once, and the call succeeds without a delay', async () => {
     stub.answers = [problem(401, 'invalid_token')];
@@ -76,14 +54,6 @@ describe('a 401 of the API', () => {
     stub.otherwise = () => problem(401, 'invalid_token');
     await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({ status: 401, code: 'invalid_token' });
     expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-2']);
-  });
-
-  test('renews one token for many callers', async () => {
-    stub.otherwise = ({ headers }) =>
-      headers.authorization === 'Bearer token-1' ? problem(401, 'invalid_token') : { status: 200, json: {} };
-    const client = stub.client();
-    await Promise.all(Array.from({ length: 20 }, (_, i) => client.transfers.get(`t-${i}`)));
-    expect(stub.tokens).toHaveLength(2);
   });
 });
 
@@ -173,12 +143,4 @@ test('a caller that aborts stops waiting, and the token request continues for th
   abort.abort(new Error('changed my mind'));
   await expect(aborted).rejects.toThrow('changed my mind');
   await expect(other).resolves.toEqual({ id: 'made' });
-});
-
-test('a response without a usable token is an error that names it', async () => {
-  stub.tokenAnswers = [{ status: 200, json: { access_token: 'two\nlines' } }];
-  await expect(stub.client().transfers.get('t-1')).rejects.toMatchObject({
-    code: 'invalid_response',
-    message: expect.stringContaining('no token'),
-  });
 });

@@ -68,36 +68,19 @@ describe('rejects', () => {
   });
 });
 
-describe('names the difference', () => {
-  test.each<[string, Partial<Verifiable>]>([
-    ['parsed and written again', { body: JSON.stringify(JSON.parse(body), null, 2) }],
-    ['White space or a line break was added around the body', { body: `${body}\n` }],
-    ['byte order mark', { body: `\uFEFF${body}` }],
-    ['read as Latin-1', { body: Buffer.from(body).toString('latin1') }],
-    ['The body is empty', { body: '' }],
-    ['secret has a line break or white space', { secret: `${secret}\n` }],
-    ['another secret, `t` or body was signed', { body: 'x' }],
-    ['more than 300 s', { now: later(301) }],
-    ["301 s after this machine's time", { now: later(-301) }],
-    ['v0 is not 64 hexadecimal digits but 3', { header: `t=${t},v0=abc` }],
-  ])('%s', (said, delivery) => {
-    expect(refusal(delivery).message).toContain(said);
-  });
-
-  test('but never the secret or a signature', () => {
-    const deliveries: Partial<Verifiable>[] = [
-      { body: 'x' },
-      { secret: `${secret}\n` },
-      { header: `t=${t},v0=${'0'.repeat(64)}` },
-      { now: later(301) },
-      { header: 'garbage' },
-    ];
-    for (const delivery of deliveries) {
-      const { message, stack } = refusal(delivery);
-      expect(`${message}${stack}`).not.toContain(secret);
-      expect(`${message}${stack}`).not.toContain(v0);
-    }
-  });
+test('an error never shows the secret or a signature', () => {
+  const deliveries: Partial<Verifiable>[] = [
+    { body: 'x' },
+    { secret: `${secret}\n` },
+    { header: `t=${t},v0=${'0'.repeat(64)}` },
+    { now: later(301) },
+    { header: 'garbage' },
+  ];
+  for (const delivery of deliveries) {
+    const { message, stack } = refusal(delivery);
+    expect(`${message}${stack}`).not.toContain(secret);
+    expect(`${message}${stack}`).not.toContain(v0);
+  }
 });
 
 test('a parsed body or an empty secret is a TypeError', () => {
