@@ -10,16 +10,6 @@ function open(run: () => Promise<void>, interval = HOUR) {
 }
 
 describe('Periodic', () => {
-  it('runs at its start and at each interval', async () => {
-    let runs = 0;
-    const { periodic } = open(async () => void runs++, 5);
-    periodic.start();
-    await Promise.resolve();
-    expect(runs).toBe(1);
-    await waitFor('three runs', () => runs >= 3);
-    await periodic.stop();
-  });
-
   it('runs only when it is due, and reports the fault of the question', async () => {
     let runs = 0;
     let due: boolean | undefined;
@@ -52,19 +42,6 @@ describe('Periodic', () => {
     ends[1]!();
     await periodic.stop();
     expect(ends).toHaveLength(2);
-  });
-
-  it('reports the error of a run, and runs again on request', async () => {
-    let runs = 0;
-    const { periodic, faults } = open(async () => {
-      runs++;
-      throw new Error('Postgres is unavailable');
-    });
-    periodic.request();
-    await waitFor('the fault', () => faults.length === 1);
-    periodic.request();
-    await waitFor('the second run', () => runs === 2);
-    await periodic.stop();
   });
 
   it('waits at its stop for the run in progress, and starts no run after it', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '../../src/platform/ids.js';
-import { describeLimit, LIMITS, type Rate } from '../../src/platform/limits.js';
+import type { Rate } from '../../src/platform/limits.js';
 import { MemoryLimit, PostgresLimit, SavingLimit } from '../../src/platform/rate-limit.js';
 import { openTestDatabase } from '../support/database.js';
 import { ageUses, countUses, setUses } from '../support/limits.js';
@@ -145,16 +145,6 @@ describe('PostgresLimit', () => {
     expect(await countUses(db, name, 'a')).toBe(2);
   });
 
-  it('removes keys whose window has ended', async () => {
-    const { one } = twoProcesses(1);
-    for (const key of ['a', 'b', 'c']) await one.consume(db, key);
-    await db.query(`update limit_uses set ends_at = now() - interval '1 second'`, []);
-    await waitFor('the removal', async () => {
-      await one.consume(db, newId());
-      return (await db.query('select key from limit_uses where ends_at < now()', [])).length === 0;
-    });
-  });
-
   it('locks no key but its own in a transaction', async () => {
     const { one, other } = twoProcesses(2);
     await db.query('delete from limit_uses', []);
@@ -181,22 +171,4 @@ describe('PostgresLimit', () => {
     await expect(one.consume(away, 'a')).rejects.toThrow('Limit: 1 use per minute per key');
     await waitFor('the next question', () => one.consume(away, 'a').catch(({ message }) => message === 'asked'));
   });
-
-  it('counts no use of a transaction that rolls back', async () => {
-    const { one } = twoProcesses(1);
-    const failed = db.transaction(async (tx) => {
-      await one.consume(tx, 'a');
-      throw new Error('rolled back');
-    });
-    await expect(failed).rejects.toThrow('rolled back');
-    await expect(one.consume(db, 'a')).resolves.toBeUndefined();
-  });
-});
-
-it('describes each limit', () => {
-  expect(describeLimit(LIMITS.retries)).toBe('10 manual retries per hour per delivery');
-  expect(describeLimit(LIMITS.checksOfEndpoint)).toBe('1 check per 10 s per endpoint');
-  expect(describeLimit(LIMITS.unfinishedSandboxTransfers)).toBe(
-    '1,000 unfinished simulated transfers at a time per client',
-  );
 });

@@ -10,7 +10,7 @@ import { emptyOutbox } from '../../support/outbox.js';
 import { endpointRequest } from '../../support/transfers.js';
 
 let client: TestClient;
-let reachable = true;
+const reachable = true;
 const readiness = async () => ({
   ready: true,
   checks: { postgres: 'ok', migrations: 'ok', temporal: reachable ? 'ok' : 'unreachable' },
@@ -118,24 +118,6 @@ describe("a client's change through the API writes an entry", () => {
     expect(entries).toEqual([byClient(action, expect.objectContaining({ client_id: client.id }) as object)]);
   });
 
-  it('none for a check that is rejected because Temporal is unavailable', async () => {
-    const { target, path } = requestOf('check', await failedDelivery());
-    const before = await entriesOf(target);
-    reachable = false;
-    const { status } = await client.call('POST', path).finally(() => {
-      reachable = true;
-    });
-    expect([status, await entriesOf(target)]).toEqual([503, before]);
-  });
-
-  it.each(ASKING)('none for a rejected request: %s', async (kind, _action) => {
-    const { target, path, json } = { json: {}, ...requestOf(kind, await failedDelivery()) };
-    const before = await entriesOf(target);
-    const other = await api.client();
-    expect((await other.call('POST', path, { json })).status).toBe(404);
-    expect(await entriesOf(target)).toEqual(before);
-  });
-
   it('none for an empty recovery, and none for a retry during an attempt', async () => {
     const { webhookId, deliveryId } = await failedDelivery();
     const nothing = { since, until: new Date(Date.parse(since) + 1_000).toISOString() };
@@ -187,15 +169,5 @@ describe("a change in the console has its session's entry in the transaction of 
     await expect(change(session(), kind, made)).rejects.toThrow('full_disk');
     await sql('alter table audit_entries drop constraint full_disk', []);
     expect(await count()).toBe(before);
-  });
-
-  it('a cancelled transfer', async () => {
-    const { id } = await makeTransfer(api.database, client.id);
-    const of = session();
-    await operationsOf(apiRoutes(api.dependencies), api.database, of).change('cancelTransfer', { params: { id } });
-    const details = { from: 'CREATED', to: 'CANCELLED', session: of.id, address: '203.0.113.7' };
-    expect(await entriesOf(id)).toMatchObject([
-      { actor: `console:${client.id}`, action: 'transfers.set-status', details },
-    ]);
   });
 });

@@ -30,12 +30,6 @@ test('removes entries older than the retention, in batches, keeps the others, an
   expect(others.map(({ id }) => id)).toEqual(kept.reverse());
 });
 
-test('where nothing has expired, it leaves no entry', async () => {
-  const before = await entries();
-  expect(await expireAudit(db, BY_OPERATOR, RETENTION)).toBe(0);
-  expect(await entries()).toEqual(before);
-});
-
 test('the runtime role is rejected, and may not remove an entry by SQL either', async () => {
   const owned = await createOwnedDatabase();
   await migrate(owned.ownerUrl, { runtime: owned.runtimeRole });

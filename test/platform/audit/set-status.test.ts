@@ -26,33 +26,6 @@ it('records a change by the operator’s system with the id of its event', async
   ]);
 });
 
-it('records a change once per Idempotency-Key, and does not record a rejected change', async () => {
-  const { id } = await makeTransfer(api.database, client.id);
-  const path = `/operator/transfers/${id}/status`;
-  const call = (status: string, key: string) =>
-    operator.call('POST', path, { json: { status }, headers: { 'Idempotency-Key': key } });
-  const statuses = [];
-  for (const [status, key] of [
-    ['PROCESSING', 'audited'],
-    ['PROCESSING', 'audited'],
-    ['COMPLETED', 'refused'],
-    ['COMPLETED', 'refused'],
-  ] as const) {
-    statuses.push((await call(status, key)).status);
-  }
-  expect(statuses).toEqual([200, 200, 409, 409]);
-  expect((await operator.call('POST', path, { json: { status: 'CREATED' } })).status).toBe(409);
-  expect(await entriesOf(id)).toMatchObject([{ details: { to: 'PROCESSING' } }]);
-  const nowhere = await operator.call('POST', `/operator/transfers/${client.id}/status`, { json: { status: 'SENT' } });
-  expect([nowhere.status, await entriesOf(client.id)]).toEqual([404, []]);
-});
-
-it('does not record a change by the client of the transfer in the sandbox', async () => {
-  const { id } = await makeTransfer(api.database, client.id);
-  const reply = await client.call('POST', `/sandbox/transfers/${id}/status`, { json: { status: 'PROCESSING' } });
-  expect([reply.status, await entriesOf(id)]).toEqual([200, []]);
-});
-
 it('writes one entry for each change in a batch', async () => {
   const made = await Promise.all(['CREATED', 'CREATED', 'SENT'].map(() => makeTransfer(api.database, client.id)));
   const [ours, theirs, refused] = made.map(({ id }) => id) as [string, string, string];

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { isConfigured, loadConfig, readEnvironment, SECRETS, settings } from '../../../src/platform/config/config.js';
+import { isConfigured, loadConfig, readEnvironment } from '../../../src/platform/config/config.js';
 import { linesOf } from '../../support/configuration.js';
 import { openFolder } from '../../support/folder.js';
 
@@ -16,20 +16,6 @@ function file(name: string, content: string | Uint8Array): string {
 }
 
 describe('a secret in a file', () => {
-  it('can be every setting that is never printed, and no other', () => {
-    expect(SECRETS).toEqual(
-      expect.arrayContaining([
-        'DATABASE_URL',
-        'DATABASE_DIRECT_URL',
-        'TEMPORAL_API_KEY',
-        'MASTER_KEY',
-        'MASTER_KEY_PREVIOUS',
-      ]),
-    );
-    expect(SECRETS).not.toContain('PORT');
-    for (const name of SECRETS) expect(Object.keys(settings)).toContain(name);
-  });
-
   it.each([
     ['', 'as it is'],
     ['\n', 'without the line break at its end'],
@@ -59,10 +45,6 @@ describe('a secret in a file', () => {
         expect.stringMatching(/^MASTER_KEY_FILE: names a file that is not text in UTF-8/),
       ]);
     }
-  });
-
-  it('counts as unset if NAME_FILE is empty', () => {
-    expect(readEnvironment({ MASTER_KEY, MASTER_KEY_FILE: '' }).MASTER_KEY).toBeDefined();
   });
 
   it.each<[string, NodeJS.ProcessEnv, string]>([

@@ -23,23 +23,6 @@ describe("Temporal's TLS settings", () => {
     expect(read(env).tls).toBeTruthy();
   });
 
-  it('read the same from files and from variables', () => {
-    const fromData = read({
-      TEMPORAL_TLS_SERVER_CA_CERT_DATA: authorities.read(CA),
-      TEMPORAL_TLS_CLIENT_CERT_DATA: authorities.read(CERT),
-      TEMPORAL_TLS_CLIENT_KEY_DATA: authorities.read(KEY),
-    });
-    const fromFiles = read({
-      TEMPORAL_TLS_SERVER_CA_CERT_PATH: CA,
-      TEMPORAL_TLS_CLIENT_CERT_PATH: CERT,
-      TEMPORAL_TLS_CLIENT_KEY_PATH: KEY,
-    });
-    const revealed = ({ tls }: ReturnType<typeof read>) =>
-      tls && [tls.serverCa, tls.client?.certificate, tls.client?.key].map((pem) => pem?.reveal().trimEnd());
-    expect(revealed(fromFiles)).toEqual([CA, CERT, KEY].map((path) => authorities.read(path).trimEnd()));
-    expect(revealed(fromData)).toEqual(revealed(fromFiles));
-  });
-
   it.each<[string, Record<string, string>, string]>([
     [
       'no file',

@@ -213,20 +213,6 @@ describe('a read-only session', () => {
   });
 });
 
-test('counts the statements and transactions that wait for a connection', async () => {
-  const small = openDatabase({ url: database.url, poolSize: 2 });
-  const holders = [await small.pool.connect(), await small.pool.connect()];
-  expect(small.waiting).toBe(0);
-  const statement = small.query('select 1', []);
-  // The pool keeps a connection free of transactions: one asks for a connection, and two wait for their turn.
-  const transactions = [1, 2, 3].map(() => small.transaction((tx) => tx.query('select 1', [])));
-  await waitFor('all to wait', () => small.waiting === 4);
-  for (const holder of holders) holder.release();
-  await Promise.all([statement, ...transactions]);
-  expect(small.waiting).toBe(0);
-  await small.close();
-});
-
 test('parses a hot statement once on a connection, and any other each time', async () => {
   const one = openDatabase({ url: database.url, poolSize: 1 });
   for (let run = 0; run < 3; run++) await one.hot('select $1::int as run', [run]);

@@ -1,10 +1,8 @@
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { jest } from '@jest/globals';
-import { DriverAdapterError, type MappedError } from '@prisma/driver-adapter-utils';
 import { type Database, openDatabase } from '../../../src/platform/database/database.js';
-import { isConflict, isRefusedData, isUnreachable } from '../../../src/platform/database/faults.js';
-import { Prisma } from '../../../src/platform/database/generated/client.js';
+import { isUnreachable } from '../../../src/platform/database/faults.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { openTestDatabase } from '../../support/database.js';
 
@@ -44,20 +42,6 @@ test('a statement that ran longer than its limit is a 503', async () => {
     .catch((fault: unknown) => fault);
   expect(isUnreachable(error)).toBe(true);
 });
-
-test.each(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout', 'TlsConnectionError'] as const)(
-  'a raw statement of a transaction whose connection breaks (%s) is a 503, and no fault of the service',
-  (kind) => {
-    const driverAdapterError = new DriverAdapterError({ kind } as MappedError);
-    const error = new Prisma.PrismaClientKnownRequestError('Raw query failed. Code: `N/A`.', {
-      code: 'P2010',
-      clientVersion: '7',
-      meta: { driverAdapterError },
-    });
-    expect(isUnreachable(error)).toBe(true);
-    expect(isUnreachable(Object.assign(error, { meta: {} }))).toBe(false);
-  },
-);
 
 test.each<[string, (url: URL) => void]>([
   ['a password that was changed', (url) => Object.assign(url, { password: 'changed' })],
@@ -157,8 +141,4 @@ test.each([
   ['refused data', { code: '23505' }, false],
 ])('%s', (_, error, unreachable) => {
   expect(isUnreachable(error)).toBe(unreachable);
-});
-
-test('rejected data and conflicts have their own classes', () => {
-  expect([isRefusedData({ code: '22P05' }), isConflict({ code: '40P01' })]).toEqual([true, true]);
 });

@@ -58,29 +58,6 @@ test('applies each migration once if several processes migrate at once', async (
   expect(results.flatMap((result) => result.applied)).toEqual(names);
 });
 
-test('reports a migration that was rolled back as pending', async () => {
-  await migrate(url);
-  await database.pool.query('update _prisma_migrations set rolled_back_at = now() where migration_name = $1', [
-    names[0],
-  ]);
-  expect(await pendingMigrations(database)).toContain(names[0]);
-});
-
-test('records what `prisma migrate deploy` expects: the SHA-256 of each file as its checksum', async () => {
-  const { createHash } = await import('node:crypto');
-  const { readFileSync } = await import('node:fs');
-  await migrate(url);
-  const { rows } = await database.pool.query('select migration_name, checksum from _prisma_migrations order by 1');
-  expect(rows).toEqual(
-    names.map((migration) => ({
-      migration_name: migration,
-      checksum: createHash('sha256')
-        .update(readFileSync(`prisma/migrations/${migration}/migration.sql`))
-        .digest('hex'),
-    })),
-  );
-});
-
 test('a failed migration leaves neither its changes nor a record, and may be run again', async () => {
   await database.pool.query('create table events (id int)');
   await expect(migrate(url)).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { isUnreachable } from '../../../src/platform/database/faults.js';
-import { transactionsAtOnce, transactionTurns } from '../../../src/platform/database/transaction-turns.js';
+import { transactionTurns } from '../../../src/platform/database/transaction-turns.js';
 import { createTestDatabase } from '../../support/database.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -52,13 +52,6 @@ test('a transaction whose turn does not come in time fails as if no connection w
   expect(ran).toBe(false);
 });
 
-test('a transaction that fails gives its turn to the next, and rejects with its own error', async () => {
-  const { runInTurn: inTurn } = transactionTurns(1, 5_000);
-  const failing = inTurn(() => Promise.reject(new Error('its own')));
-  await expect(failing).rejects.toThrow('its own');
-  expect(await inTurn(async (remaining) => remaining > 4_000)).toBe(true);
-});
-
 test("one client's transactions hold at most half of the turns, and one turn stays free for other clients", async () => {
   const { runInTurn: inTurn } = transactionTurns(4, 60_000);
   const begun: string[] = [];
@@ -79,14 +72,4 @@ test("one client's transactions hold at most half of the turns, and one turn sta
   expect(begun.sort()).toEqual(['a3', 'b2', "no client's"]);
   for (const end of ends) end();
   await Promise.all(runs);
-});
-
-test.each([
-  [1, 1],
-  [2, 1],
-  [4, 3],
-  [10, 8],
-  [500, 400],
-])('of %i connections, transactions hold at most %i', (poolSize, most) => {
-  expect(transactionsAtOnce(poolSize)).toBe(most);
 });

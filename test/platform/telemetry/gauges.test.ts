@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { appendFileSync, rmSync } from 'node:fs';
 import { afterAll, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { temporalAt } from '../../../src/platform/config/config.js';
@@ -18,7 +17,6 @@ const withFiles = (parameters: Record<string, string>) => {
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return new Secret(url.href);
 };
-const noTls = temporalAt('temporal.internal:7233', readEnvironment({}));
 
 type Connections = Parameters<typeof measureCertificates>[1];
 
@@ -55,18 +53,4 @@ test('names the end of every certificate that the settings name, and no file', a
     temporal_client: endOf(client.certificate),
     receivers_ca: endOf(receivers.certificate),
   });
-});
-
-test('follows a file that is replaced, and takes the first certificate to expire', async () => {
-  const [old, next] = [authorities.make('old', 1), authorities.make('next')];
-  const databaseUrl = withFiles({ sslrootcert: next.certificate });
-  const read = measured({ databaseUrl, databaseDirectUrl: PLAIN, temporal: noTls });
-  expect(await read()).toEqual({ postgres_ca: endOf(next.certificate) });
-  appendFileSync(next.certificate, authorities.read(old.certificate));
-  expect(await read()).toEqual({ postgres_ca: endOf(old.certificate) });
-  for (let i = 0; i < 20; i++) appendFileSync(next.certificate, authorities.read(old.certificate));
-  expect(await read()).toEqual({}); // a system's bundle
-  // A connection that needs the file reports that it is missing.
-  rmSync(next.certificate);
-  expect(await read()).toEqual({});
 });

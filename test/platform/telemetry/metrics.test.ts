@@ -8,27 +8,6 @@ import { waitFor } from '../../support/wait-for.js';
 
 const linesOf = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name));
 
-test('counts attempts by outcome and trigger, and measures their duration and the delay of first attempts', async () => {
-  const metrics = createMetrics();
-  metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 30, delayMs: 7 });
-  metrics.attemptMade({ trigger: 'manual', error: 'timeout', durationMs: 15_000, delayMs: undefined });
-  const text = await metrics.text();
-  expect(linesOf(text, 'webhook_attempts_total{').filter((line) => !line.endsWith(' 0'))).toEqual([
-    'webhook_attempts_total{outcome="success",trigger="schedule"} 1',
-    'webhook_attempts_total{outcome="timeout",trigger="manual"} 1',
-  ]);
-  expect(text).toContain('webhook_attempt_duration_seconds_sum{outcome="timeout"} 15\n');
-  expect(text).toContain('webhook_first_attempt_delay_seconds_bucket{le="0.005"} 0\n');
-  expect(text).toContain('webhook_first_attempt_delay_seconds_bucket{le="0.01"} 1\n');
-  expect(text).toContain('webhook_first_attempt_delay_seconds_count 1\n');
-});
-
-test('counts a delay of 0 when the clocks of two machines make it negative', async () => {
-  const metrics = createMetrics();
-  metrics.attemptMade({ trigger: 'schedule', error: null, durationMs: 1, delayMs: -40 });
-  expect(await metrics.text()).toContain('webhook_first_attempt_delay_seconds_sum 0\n');
-});
-
 test('makes no new series for the paths, ids and methods that clients send', async () => {
   const metrics = createMetrics();
   const api = await startApi({ dependencies: { metrics } });
@@ -84,19 +63,4 @@ test('reports at a successful scrape that Postgres is unavailable', async () => 
     'dependency_up{dependency="migrations"} 0',
     'dependency_up{dependency="temporal"} 0',
   ]);
-});
-
-test('reads the backlog once for the scrapes of two servers', async () => {
-  const registry = new Registry();
-  let readings = 0;
-  const none = { attempt: 0, again: 0, start: 0, delivered: 0 };
-  const rest = { sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 };
-  const read = async () => {
-    readings++;
-    return { waiting: none, oldestAge: none, ...rest };
-  };
-  measureBacklog(registry, read, 1);
-  const scrapes = await Promise.all([registry.metrics(), registry.metrics()]);
-  for (const scrape of scrapes) expect(scrape).toContain('webhook_backlog_up 1\n');
-  expect(readings).toBe(1);
 });

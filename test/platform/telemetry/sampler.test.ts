@@ -29,13 +29,3 @@ it.each([
   expect(decide(sampler, SpanKind.SERVER, flag)).toBe(decision);
   expect(decide(sampler, SpanKind.SERVER)).toBe(decision);
 });
-
-it.each([
-  ['in the same process', false],
-  ['in another process, by events.traceparent', true],
-])("a later span of the service's own trace is kept with it, %s", (_, isRemote) => {
-  for (const sampler of ['parentbased_always_off', 'parentbased_traceidratio', 'traceidratio']) {
-    expect(decide(sampler, SpanKind.CLIENT, ON, isRemote)).toBe(RECORD_AND_SAMPLED);
-  }
-  expect(decide('parentbased_always_on', SpanKind.CLIENT, OFF, isRemote)).toBe(NOT_RECORD);
-});
