@@ -80,19 +80,6 @@ withHelm('Helm', () => {
     expect(rendered['ConfigMap/transfer-service'].data).toEqual(values.settings);
   });
 
-  test.each(['api', 'worker'])('the role %s is out of service by /readyz alone, and has enough time to end', (name) => {
-    const { spec } = render()[`Deployment/transfer-service-${name}`].spec.template;
-    const [{ readinessProbe, livenessProbe, startupProbe }] = spec.containers;
-    expect(readinessProbe.httpGet.path).toBe('/readyz');
-    for (const probe of [livenessProbe, startupProbe]) expect(probe.httpGet.path).toBe('/healthz');
-    // The reading of /readyz takes at most 2 s (src/process/readiness.ts).
-    expect(readinessProbe.timeoutSeconds).toBeGreaterThan(2);
-    expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold * 1_000).toBeLessThanOrEqual(
-      config.shutdownDelay,
-    );
-    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(40);
-  });
-
   test('two releases in one namespace share no name, and select only their own pods', () => {
     const own = Object.values(renderAs('pay'));
     expect(own.filter(({ metadata }) => !metadata.name.startsWith('pay-transfer-service'))).toEqual([]);
@@ -107,17 +94,6 @@ withHelm('Helm', () => {
         'app.kubernetes.io/version': appVersion,
       });
     }
-  });
-
-  test('Helm runs the migrations with the new settings before it changes a pod', () => {
-    const job = render('--set=settings.TEMPORAL_NAMESPACE=other')['Job/transfer-service-migrate'];
-    expect(job.metadata.annotations).toMatchObject({
-      'helm.sh/hook': 'pre-install,pre-upgrade',
-      'helm.sh/hook-delete-policy': 'before-hook-creation',
-    });
-    const [{ env }] = job.spec.template.spec.containers;
-    const given = Object.fromEntries(env.map(({ name, value }: Document) => [name, value]));
-    expect(given).toEqual({ ...values.settings, TEMPORAL_NAMESPACE: 'other' });
   });
 
   test('a changed setting rolls the pods, and a digest takes precedence over a tag', () => {
@@ -144,26 +120,6 @@ withHelm('Helm', () => {
     expect(stderr).toContain("don't meet the specifications of the schema");
   });
 
-  test.each([
-    ['10s', 40],
-    ['1500ms', 32],
-    ['2m', 150],
-  ])('an API that serves for %s after SIGTERM has %d s to end', (delay, seconds) => {
-    const { 'Deployment/transfer-service-api': api } = render(`--set=settings.SHUTDOWN_DELAY=${delay}`);
-    expect(api.spec.template.spec.terminationGracePeriodSeconds).toBe(seconds);
-  });
-
-  test.each([
-    ['ingress', 'NetworkPolicy/transfer-service-api'],
-    ['monitoring', 'NetworkPolicy/transfer-service'],
-  ])('%s is a namespace, or any peers', (name, policy) => {
-    const from = (value: unknown) =>
-      render(`--set-json=network.${name}=${JSON.stringify(value)}`)[policy].spec.ingress[0].from;
-    expect(from('edge')).toEqual([{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'edge' } } }]);
-    const peers = [{ ipBlock: { cidr: '35.191.0.0/16' } }, { podSelector: { matchLabels: { app: 'edge' } } }];
-    expect(from(peers)).toEqual(peers);
-  });
-
   test('workers cannot connect to BLOCKED_RECEIVERS', () => {
     const policy = render('--set=settings.BLOCKED_RECEIVERS=198.41.0.0/24\\,2606:4700::/32\\,fd12::/16');
     const [rule] = policy['NetworkPolicy/transfer-service-worker'].spec.egress;
@@ -171,24 +127,6 @@ withHelm('Helm', () => {
     expect(ipv4).toContain('198.41.0.0/24');
     // fd12::/16 is outside of 2000::/3, and Kubernetes rejects an exception that is not inside its block.
     expect(ipv6.slice(-1)).toEqual(['2606:4700::/32']);
-  });
-
-  test('a client certificate for Temporal and the volumes of the values are mounted in every pod that connects', () => {
-    const own = {
-      volumes: [{ name: 'postgres-ca', configMap: { name: 'postgres-ca' } }],
-      volumeMounts: [{ name: 'postgres-ca', mountPath: '/etc/postgres-tls', readOnly: true }],
-    };
-    const values = Object.entries(own).map(([name, value]) => `--set-json=${name}=${JSON.stringify(value)}`);
-    const rendered = render('--set=temporalTls.secret=temporal-client', ...values);
-    for (const name of PODS) {
-      const { containers, volumes } = rendered[name].spec.template.spec;
-      expect(volumes).toEqual([...own.volumes, { name: 'temporal-tls', secret: { secretName: 'temporal-client' } }]);
-      expect(containers[0].volumeMounts[0]).toEqual(own.volumeMounts[0]);
-      const { mountPath } = containers[0].volumeMounts[1];
-      const files = containers[0].env.filter(({ value }: Document) => value.startsWith(`${mountPath}/`));
-      expect(files).toHaveLength(3);
-      expect(Object.keys(known)).toEqual(expect.arrayContaining(files.map(({ name }: Document) => name)));
-    }
   });
 
   test('a worker reaches what the address guard allows, at the edges of every network', () => {

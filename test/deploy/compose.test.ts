@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { matchesGlob } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { problemResponse } from '../../src/http/response.js';
@@ -6,7 +6,7 @@ import { settings } from '../../src/platform/config/config.js';
 import { Networks } from '../../src/platform/networks.js';
 import { Refusal } from '../../src/platform/refusal.js';
 import { isSupportedNode } from '../../src/process/cautions.js';
-import { type Document, isHealthPath, readCommands, readEnvFile, readYaml } from '../support/manifests.js';
+import { type Document, readEnvFile, readYaml } from '../support/manifests.js';
 
 // These tests find drift between docker-compose.yml and the service. `npm run check:deploy` checks the file's syntax.
 
@@ -17,12 +17,6 @@ const ours: [string, Document][] = Object.entries<Document>(compose.services).fi
 const apis = ours.filter(([, { command }]) => command[0] === 'api').map(([name]) => name);
 
 describe.each(ours)('%s', (_name, service) => {
-  test('runs an existing command with existing settings', async () => {
-    expect(await readCommands()).toContain(service.command[0]);
-    const given = Object.entries(service.environment).filter(([, value]) => value !== '');
-    expect([...Object.keys(settings), 'SUDO_USER']).toEqual(expect.arrayContaining(given.map(([name]) => name)));
-  });
-
   test('gets only the password of its own database role, although .env has every password', () => {
     const passwords = Object.keys(readEnvFile('.env.example')).filter((variable) => variable.endsWith('PASSWORD'));
     expect(passwords.length).toBe(4);
@@ -34,27 +28,6 @@ describe.each(ours)('%s', (_name, service) => {
     expect(service.environment.MASTER_KEY === '').toBe(migrates);
   });
 });
-
-test('a command runs nothing else first, and APIs and workers wait for no Temporal', () => {
-  const { services } = compose;
-  const needs = (name: string): string[] =>
-    Object.keys(services[name].depends_on ?? {}).flatMap((n) => [n, ...needs(n)]);
-  expect(needs('cli')).toEqual([]);
-  for (const name of [...apis, 'worker']) expect(needs(name)).toEqual(['migrate', 'roles', 'postgres']);
-  expect(services.migrate.command).toEqual(['migrate', '--database-only']);
-  expect(services['temporal-namespace'].command).toEqual(['migrate']);
-});
-
-test.each([...apis.map((api) => [api, 5 + 10 + 5] as const), ['worker', 40] as const])(
-  'the health check of %s reads /readyz of its internal port, and it has %d s to end',
-  (name, seconds) => {
-    const { healthcheck, environment, stop_grace_period } = compose.services[name];
-    const [, port, path = ''] = /\/(\d+) && printf 'GET (\/\w+) /.exec(healthcheck.test.join(' ')) ?? [];
-    expect(port).toBe(environment.METRICS_PORT);
-    expect(isHealthPath(path)).toBe(true);
-    expect(Number.parseInt(stop_grace_period, 10)).toBeGreaterThanOrEqual(seconds);
-  },
-);
 
 describe('the proxy', () => {
   const caddyfile = readFileSync('deploy/Caddyfile', 'utf8');
@@ -68,13 +41,6 @@ describe('the proxy', () => {
     expect(caddyfile).not.toMatch(/fail_duration|unhealthy_/);
     const { ipv4_address } = compose.services.proxy.networks.inside;
     expect(new Networks(environment.METRICS_ALLOWED_NETWORKS.split(',')).contains(ipv4_address)).toBe(true);
-  });
-
-  test('closes idle connections, and notices a stopping API, before that API closes', () => {
-    const delay = Number.parseInt(settings.SHUTDOWN_DELAY.byDefault, 10);
-    const seconds = (name: string) => Number(new RegExp(`^\\s*${name} (\\d+)s$`, 'm').exec(caddyfile)?.[1]);
-    expect(seconds('keepalive')).toBeLessThan(delay);
-    expect(seconds('health_interval') + seconds('health_timeout')).toBeLessThan(delay);
   });
 
   test('responds with the problem `unavailable` where no API is ready', () => {
@@ -126,13 +92,6 @@ test('Postgres has connections for every pool while a deployment replaces the wo
   expect(temporal + service + others).toBeLessThanOrEqual(Number(limit));
 });
 
-test('mounts only files of the repository', () => {
-  const volumes: string[] = Object.values<Document>(compose.services).flatMap(({ volumes = [] }) => volumes);
-  const mounted = volumes.map((volume) => volume.split(':')[0] as string).filter((path) => path.startsWith('./'));
-  expect(mounted.length).toBeGreaterThan(2);
-  expect(mounted.filter((path) => !existsSync(path))).toEqual([]);
-});
-
 test.each(['master-key', 'webhook-secret', 'credentials.json', 'temporal.dump', '.env', '.env.production'])(
   'the image does not get %s, which the documents tell one to create',
   (name) => {
@@ -142,13 +101,6 @@ test.each(['master-key', 'webhook-secret', 'credentials.json', 'temporal.dump', 
     expect(patterns.some((pattern) => matchesGlob(name, pattern))).toBe(true);
   },
 );
-
-test('.env.example has every variable that .env requires', () => {
-  const text = readFileSync('docker-compose.yml', 'utf8');
-  const asked = [...text.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name = '']) => name);
-  expect(asked.length).toBeGreaterThan(3);
-  expect(Object.keys(readEnvFile('.env.example'))).toEqual(expect.arrayContaining(asked));
-});
 
 test('the image, .nvmrc and npm scripts run on the same release line of Node.js, which package.json supports', () => {
   const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -5,7 +5,6 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { SERVICE_SETTINGS, VALUE_SETTINGS } from '../../src/platform/database/server-settings.js';
 import { Secret } from '../../src/platform/secret.js';
-import { readYaml } from '../support/manifests.js';
 import { asRole } from '../support/runtime-role.js';
 
 // deploy/postgres/roles.sql, which docker-compose.yml runs before each start.
@@ -59,28 +58,6 @@ test('the runtime role has the settings that the service sends itself where no p
   });
 });
 
-test('docker-compose.yml uses the names that the script has by default', () => {
-  const byDefault = Object.fromEntries(
-    [...readFileSync(FILE, 'utf8').matchAll(/\\else \\set (\w+) (\w+) \\endif/g)].map(([, name, value]) => [
-      name,
-      value,
-    ]),
-  );
-  const [{ services }] = readYaml('docker-compose.yml');
-  const { DATABASE_URL, DATABASE_RUNTIME_ROLE } = services.migrate.environment;
-  expect(DATABASE_RUNTIME_ROLE).toBe(byDefault.runtime);
-  expect(DATABASE_URL).toMatch(new RegExp(`//${byDefault.owner}:.*/${byDefault.database}$`));
-  const runtime = Object.keys(services).filter((name) => /^(api|worker|cli)/.test(name));
-  expect(runtime.length).toBeGreaterThanOrEqual(4);
-  for (const name of runtime) {
-    expect(services[name].environment.DATABASE_URL).toMatch(
-      new RegExp(`//${byDefault.runtime}:.*/${byDefault.database}$`),
-    );
-  }
-  expect(services.temporal.environment.POSTGRES_USER).toBe(byDefault.temporal);
-  expect(services['temporal-schema'].environment.SQL_USER).toBe(byDefault.temporal);
-});
-
 withPsql('psql (Debian: postgresql-client)', () => {
   afterAll(() =>
     asRole(superuser('postgres'), async (client) => {
@@ -100,17 +77,6 @@ withPsql('psql (Debian: postgresql-client)', () => {
     expect([makeRoles(), makeRoles()]).toEqual(['', '']);
     const owner = urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD);
     await asRole(owner, (client) => client.query(`alter table before add column m mood; drop table before`));
-  });
-
-  test('the owner migrates, and grants the runtime role its rights', async () => {
-    await migrate(urlOf(names.owner, PASSWORDS.DATABASE_OWNER_PASSWORD), { runtime: names.runtime });
-    await asRole(urlOf(names.runtime, PASSWORDS.DATABASE_RUNTIME_PASSWORD), async (client) => {
-      const { rows } = await client.query(`select current_setting('statement_timeout') as limit`);
-      expect(rows).toEqual([{ limit: '25s' }]);
-      await client.query('select from transfers');
-      await expect(client.query('create table other (id int)')).rejects.toMatchObject({ code: '42501' });
-      await expect(client.query('create temporary table other (id int)')).rejects.toMatchObject({ code: '42501' });
-    });
   });
 
   test('with passwords for them, APIs and workers get their own roles with the same time limits', async () => {

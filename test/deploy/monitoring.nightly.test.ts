@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { readYaml } from '../support/manifests.js';
 import { ALERTS, DASHBOARD, hasPromtool, POSTGRES_ALERTS, promtool } from '../support/monitoring.js';
 
 const dashboard = JSON.parse(DASHBOARD) as { panels: { targets?: { expr: string }[] }[] };
@@ -26,28 +25,6 @@ test('each alert links to its entry in the runbook, and has a test in which it f
     // Each, except the one that always fires, also has a moment without firing.
     if (alert !== 'Watchdog') expect(tests).toContain(`alertname: ${alert} }`);
   }
-});
-
-test('Prometheus hands its alerts to Alertmanager, which has a route for each severity that an alert has', () => {
-  const [{ global, alerting, scrape_configs }] = readYaml('deploy/prometheus/prometheus.yml');
-  const [{ services }] = readYaml('docker-compose.yml');
-  expect(alerting.alertmanagers[0].static_configs[0].targets).toEqual(['alertmanager:9093']);
-  // `runbook_url` needs it, and must be an address that works in a notification.
-  expect(new URL(global.external_labels.runbook).protocol).toBe('https:');
-  expect(services.alertmanager.profiles).toEqual(services.prometheus.profiles);
-  const [{ route, receivers, inhibit_rules }] = readYaml('deploy/alertmanager/alertmanager.yml');
-  const routed = route.routes.map(({ matchers }: { matchers: string[] }) => /"(.+)"/.exec(matchers[0] ?? '')?.[1]);
-  expect(new Set([...rules.matchAll(/severity: (\w+)/g)].map(([, name]) => name))).toEqual(new Set(routed));
-  const named = [route, ...route.routes].map(({ receiver }: { receiver: string }) => receiver);
-  expect(receivers.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(named));
-  for (const { source_matchers, target_matchers } of inhibit_rules) {
-    const inhibited = [...source_matchers, ...target_matchers].join().match(/[A-Z]\w+/g) ?? [];
-    expect(alerts).toEqual(expect.arrayContaining(inhibited));
-  }
-  // Temporal's server serves its metrics where Prometheus asks for them.
-  const { static_configs } = scrape_configs.find(({ job_name }: { job_name: string }) => job_name === 'temporal');
-  const port = services.temporal.environment.PROMETHEUS_ENDPOINT.split(':').at(-1);
-  expect(static_configs[0].targets).toEqual([`temporal:${port}`]);
 });
 
 test("every metric of Temporal's server in the alerts and the dashboard is one that the server serves", () => {

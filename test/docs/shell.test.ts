@@ -57,21 +57,3 @@ describe.each(documents)('%s', (document) => {
     expect(named.filter((path) => !known.some((pattern) => pattern.test(path ?? '')))).toEqual([]);
   });
 });
-
-test.each([
-  ['openssl rand -base64 32 > master-key # back it up', 'a comment: # back it up'],
-  ['# a line', 'a comment: # a line'],
-  ['echo "$(cat a # b\n)"', 'a comment: # b'],
-  ['curl http://localhost/events?order=oldest', 'a pattern outside of quotes: http://localhost/events?order=oldest'],
-  ['cp *.json there', 'a pattern outside of quotes: *.json'],
-])('rejects %j', (code, fault) => {
-  expect(pasteFaults(code)).toEqual([fault]);
-});
-
-test.each([
-  'echo "# no comment" \'# nor here\' a#b $#',
-  'cat > file <<END\n# a file with a comment\nEND',
-  'echo "$(jq \'.[] | select(.a?)\' "$file")" $?',
-])('accepts %j', (code) => {
-  expect(pasteFaults(code)).toEqual([]);
-});

@@ -61,13 +61,6 @@ describe('with Go', () => {
     expect(await Promise.all([find(go), find(go)])).toEqual([cached(), cached()]);
     expect([readFileSync(cached(), 'utf8'), builds(), drafts()]).toEqual(['whole', 1, []]);
   });
-
-  test('a search removes the draft that a killed process left, and builds', async () => {
-    program('cache/temporal-1.5.1.new/draft-1', { content: 'half' });
-    const go = goThat('printf whole > $GOBIN/temporal; chmod +x $GOBIN/temporal');
-    expect(await find(go)).toBe(cached());
-    expect([readFileSync(cached(), 'utf8'), drafts()]).toEqual(['whole', []]);
-  });
 });
 
 test('the next start ends the build that a killed parent left running, with its whole group', async () => {

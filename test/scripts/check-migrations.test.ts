@@ -53,16 +53,6 @@ test('a migration may change until its release has a commit, and never afterward
   expect(check()).toEqual({ status: 0, faults: [] });
 });
 
-test('the histories of a release may not change; others may be added', () => {
-  write('test/histories/1.0.0/woken.json', '{}');
-  expect(check()).toEqual({ status: 0, faults: [] });
-  write('test/histories/1.0.0/ladder.json', '{}');
-  expect(check()).toEqual({
-    status: 1,
-    faults: ['test/histories/1.0.0/ladder.json: release 1.0.0 has it, and never changes'],
-  });
-});
-
 test('a later migration may add', () => {
   migration(
     '2_add',
@@ -89,10 +79,4 @@ test.each([
 ])('a later migration may not: %s', (statement) => {
   migration('2_break', `select 1;\n${statement};`);
   expect(check()).toEqual({ status: 1, faults: [`prisma/migrations/2_break/migration.sql: ${statement}`] });
-});
-
-test('a clone without the commit says that it checks nothing', () => {
-  releases(`\`${'a'.repeat(40)}\``);
-  migration('1_init', 'select 1;');
-  expect(check()).toEqual({ status: 0, faults: [] });
 });

@@ -27,12 +27,3 @@ test.each(['10.9.9', '11.21.2'])('npx of npm %s runs the link and leaves nothing
   expect(stdout).toBe(`${version}\n`);
   expect(readdirSync(cache)).toEqual(['_logs']);
 });
-
-test.each([
-  ['20.20.2', /^\nAll is well: the EBADENGINE warnings are about Node 20\.20\.2, .*\n.* use Node \d+\.\d+\.\d+, .*\n$/],
-  ['24.21.0', /^$/],
-])('the end of npm ci on Node %s explains the EBADENGINE warnings, if there are any', async (node, lines) => {
-  const env = { ...process.env, npm_config_user_agent: `npm/11.0.0 node/v${node} linux` };
-  const { stdout } = await run(process.execPath, ['scripts/finish-install.mjs'], { env });
-  expect(stdout).toMatch(lines);
-});
