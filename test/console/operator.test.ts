@@ -80,20 +80,14 @@ describe("a client's public keys", () => {
     expect((await showClient(auth.database, id)).requirePrivateKey).toBe(false);
   });
 
-  test.each([
-    ['that is no JSON', '-----BEGIN PUBLIC KEY-----', 'must be a JWK or a JWK set in JSON'],
-    [
-      'that is private',
-      '{"kty":"OKP","crv":"Ed25519","x":"AA","d":"my-private-key"}',
-      'key 1: d is a member of a private',
-    ],
-    ['of another kind', '{"keys":[{"kty":"oct"}]}', 'key 1: kty must be RSA, EC or OKP'],
-    ['of too many', JSON.stringify({ keys: Array(5).fill({ kty: 'EC' }) }), 'may have at most 4 keys'],
-  ])('a document %s is rejected at the field, and never shown again', async (_, jwks, error) => {
+  test('a private key is rejected at the field, and never shown again', async () => {
     const { send } = await open();
+    const jwks = '{"kty":"OKP","crv":"Ed25519","x":"AA","d":"my-private-key"}';
     const { status, text } = await send('keys', { jwks });
     expect(status).toBe(422);
-    expect(/<span class="field-error" id="error-jwks">([^<]*)/.exec(text)?.[1]).toContain(error);
+    expect(/<span class="field-error" id="error-jwks">([^<]*)/.exec(text)?.[1]).toContain(
+      'key 1: d is a member of a private',
+    );
     expect(text).not.toContain('my-private-key');
   });
 

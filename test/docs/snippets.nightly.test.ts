@@ -28,38 +28,14 @@ const body = '{"id":"1","type":"transfer.status_changed","data":{"id":"2","statu
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 const signed = (t: string) => signatureHeader({ secret: new Secret(secret), t, body });
 const genuine = { header: signed(minutesAgo(0)), body, secret };
-const signedBody = (text: string) => {
-  const signing = { secret: new Secret(secret), t: minutesAgo(0), body: text };
-  return { header: signatureHeader(signing), body: text, secret };
-};
-const [, v0 = ''] = genuine.header.split(',v0=');
-
 type Delivery = { header: string | null; body: string; secret: string };
 const cases: { name: string; delivery: Delivery; accepted: boolean }[] = [
   { name: 'genuine', delivery: genuine, accepted: true },
   { name: 'the body was changed', delivery: { ...genuine, body: body.replace('SENT', 'FAILED') }, accepted: false },
-  { name: 'serialised again', delivery: { ...genuine, body: body.replaceAll(',', ', ') }, accepted: false },
   { name: 'another secret', delivery: { ...genuine, secret: 'another-secret-entirely' }, accepted: false },
-  { name: 't was changed', delivery: { ...genuine, header: `t=${minutesAgo(0.5)},v0=${v0}` }, accepted: false },
   { name: 'too old', delivery: { ...genuine, header: signed(minutesAgo(6)) }, accepted: false },
   { name: 'a little ahead', delivery: { ...genuine, header: signed(minutesAgo(-4)) }, accepted: true },
-  { name: 'too far ahead', delivery: { ...genuine, header: signed(minutesAgo(-60)) }, accepted: false },
-  { name: 'a signature too short', delivery: { ...genuine, header: genuine.header.slice(0, -2) }, accepted: false },
-  { name: 'no signature', delivery: { ...genuine, header: genuine.header.replace(v0, '') }, accepted: false },
   { name: 'no header', delivery: { ...genuine, header: null }, accepted: false },
-  { name: 'an empty header', delivery: { ...genuine, header: '' }, accepted: false },
-  { name: 'no t', delivery: { ...genuine, header: `v0=${v0}` }, accepted: false },
-  { name: 'no digest', delivery: { ...genuine, header: genuine.header.replace(/,.*/, '') }, accepted: false },
-  { name: 'twice', delivery: { ...genuine, header: `${genuine.header}, ${genuine.header}` }, accepted: false },
-  {
-    name: 'no hexadecimal',
-    delivery: { ...genuine, header: genuine.header.replace(v0, 'é'.repeat(64)) },
-    accepted: false,
-  },
-  { name: 'one byte of the body changed', delivery: { ...genuine, body: ` ${body.slice(1)}` }, accepted: false },
-  { name: 'an unknown type', delivery: signedBody(body.replace('status_changed', 'archived')), accepted: true },
-  { name: 'an unknown field', delivery: signedBody(body.replace('{"id"', '{"new":1,"id"')), accepted: true },
-  { name: 'words', delivery: { ...genuine, header: 'sha256=abc' }, accepted: false },
 ];
 interface Vector {
   name: string;

@@ -1,8 +1,5 @@
 import { readFileSync } from 'node:fs';
-import Router from '@koa/router';
 import { parseAllDocuments } from 'yaml';
-import type { State } from '../../src/http/context.js';
-import { addHealth } from '../../src/http/operations.js';
 import { runCli } from './cli.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads documents of any shape
@@ -30,12 +27,4 @@ export function readCommands(): Promise<string[]> {
     [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name),
   );
   return commands;
-}
-
-/** Whether the path is a health route of a process. */
-export function isHealthPath(path: string): boolean {
-  const readiness = () => Promise.reject(new Error('readiness is not called'));
-  const router = new Router<State>();
-  addHealth(router, '', readiness);
-  return router.match(path, 'GET').route;
 }

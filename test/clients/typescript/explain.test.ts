@@ -100,12 +100,6 @@ describe('explainDigest', () => {
     expect(explainDigest(attempt, ` ${right}\n`)).toBe('match');
     expect(explainDigest(attempt, hmac(secret, body).toUpperCase())).toBe('body_without_timestamp');
   });
-
-  it("names the zeros at the end of `t` that Go's RFC3339Nano leaves out", () => {
-    const zero = '2026-11-21T10:00:00.120Z';
-    const v0 = hmac(secret, `2026-11-21T10:00:00.12Z.${body}`);
-    expect(explainDigest({ ...attempt, t: zero }, v0)).toBe('timestamp_changed');
-  });
 });
 
 describe('a request at hand', () => {
@@ -115,19 +109,6 @@ describe('a request at hand', () => {
   const delivery = { t, body, secret };
   const sign = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
   const sent = sign(secret, `${t}.${body}`);
-
-  describe('explainRequest, with the digest that the receiver computed', () => {
-    it('names the mistake of the digest', () => {
-      expect(explainRequest(delivery, sent, sign(secret, body))).toBe('body_without_timestamp');
-      expect(explainRequest(delivery, sent, sent)).toBe('match');
-      expect(explainRequest(delivery, sent, 'x')).toBe('unknown');
-    });
-
-    it("does not call the digest right if the given secret is not the header's", () => {
-      const other = 'another-secret-entirely';
-      expect(explainRequest({ ...delivery, secret: other }, sent, sign(other, `${t}.${body}`))).toBe('unknown');
-    });
-  });
 
   describe('explainRequest, with the request as the receiver has it', () => {
     it.each([
@@ -156,10 +137,6 @@ describe('a request at hand', () => {
       ['deep', '['.repeat(4_000)],
     ])('explains no %s body, so that a forgery costs little', (_, forged) => {
       expect(explainRequest({ t, body: forged, secret }, sign(secret, `${t}.x`))).toBe('unknown');
-    });
-
-    it("names the mistake of another sender, such as the integrator's test", () => {
-      expect(explainRequest(delivery, sign(secret, t + body))).toBe('missing_dot');
     });
   });
 });

@@ -63,8 +63,6 @@ describe('a failure that another try cannot mend', () => {
 
   test.each<[string, Error, string]>([
     ['a port that fetch blocks', new TypeError('fetch failed', { cause: new Error('bad port') }), ': bad port'],
-    ['a scheme', new TypeError('fetch failed', { cause: new Error('unknown scheme') }), ': unknown scheme'],
-    ['an option', new TypeError('The cache field is not implemented.'), ': The cache field is not implemented.'],
     ['an argument', coded('UND_ERR_INVALID_ARG'), ' (UND_ERR_INVALID_ARG)'],
     ['no TLS', coded('ERR_SSL_WRONG_VERSION_NUMBER'), ' (ERR_SSL_WRONG_VERSION_NUMBER)'],
   ])('keeps its words and is not tried again: %s', async (_, error, words) => {
@@ -209,10 +207,8 @@ describe('a DELETE that finds 404', () => {
   test.each<[string, object, boolean]>([
     ['an unknown host', { code: 'ENOTFOUND', syscall: 'getaddrinfo' }, false],
     ['a time-out of the connection', { code: 'UND_ERR_CONNECT_TIMEOUT' }, false],
-    ['no route', { code: 'EHOSTUNREACH', syscall: 'connect' }, false],
     ['no route to any address', { code: 'ETIMEDOUT', errors: [{ code: 'ETIMEDOUT', syscall: 'connect' }] }, false],
     ['a wrong certificate', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, false],
-    ['an expired certificate', { code: 'CERT_HAS_EXPIRED' }, false],
     ['a route that was lost', { code: 'EHOSTUNREACH', syscall: 'read' }, true],
     ['a time-out of an open connection', { code: 'ETIMEDOUT', syscall: 'read' }, true],
     ['a reset', { code: 'ECONNRESET', syscall: 'read' }, true],
@@ -231,16 +227,6 @@ describe('time limits', () => {
     const call = stub.client().transfers.get('t-1', { timeoutMs: timeoutMs as number });
     await expect(call).rejects.toThrow(TypeError);
     expect(stub.requests).toEqual([]);
-  });
-
-  test('a call ends after timeoutMs if the server never responds', async () => {
-    stub.otherwise = () => 'silent';
-    await expect(stub.client().transfers.get('t-1', { timeoutMs: 200 })).rejects.toMatchObject({
-      name: 'TransferServiceError',
-      code: 'timeout',
-    });
-    // On a busy machine the time may be over before the request is sent.
-    expect(stub.requests.length).toBeLessThanOrEqual(1);
   });
 
   // Timers count whole milliseconds: the limit of a call ended a fraction early, and the call sent another request.

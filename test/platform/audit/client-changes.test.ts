@@ -150,15 +150,6 @@ describe("a change in the console has its session's entry in the transaction of 
     return operationsOf(apiRoutes(api.dependencies), api.database, of).change(operation, { params, body });
   };
 
-  it.each(ASKING)('%s', async (kind, action) => {
-    const made = await failedDelivery();
-    const of = session();
-    await change(of, kind, made);
-    const facts = { session: of.id, role: 'editor', address: '203.0.113.7', signed_in_by: 'link' };
-    const entry = { actor: `console:${client.id}`, action, details: expect.objectContaining(facts) };
-    expect((await entriesOf(requestOf(kind, made).target)).slice(-1)).toEqual([entry]);
-  });
-
   it.each(ASKING)('without an entry, nothing changes: %s', async (kind, action) => {
     const made = await failedDelivery();
     const count = async () =>

@@ -59,7 +59,6 @@ describe('a secret in a file', () => {
       'MASTER_KEY_FILE: names a file that cannot be read (ENOENT)',
     ],
     ['the file is a folder', { DATABASE_URL_FILE: folder }, 'DATABASE_URL_FILE: names no regular file'],
-    ['the file is empty', { TEMPORAL_API_KEY_FILE: file('empty', '\n') }, 'TEMPORAL_API_KEY_FILE: names an empty file'],
     [
       'the file is too large for a secret',
       { MASTER_KEY_FILE: file('large', 'x'.repeat(1_100_000)) },

@@ -55,15 +55,7 @@ describe('sslmode=verify-full with the private CA in sslrootcert', () => {
   it.each<[string, Record<string, string>, string | undefined, RegExp]>([
     ['another CA', { ...TRUSTED, sslrootcert: foreign.certificate }, undefined, /certificate/],
     ['no CA', { sslmode: 'verify-full' }, undefined, /self-signed certificate|unable to verify/],
-    [
-      'no CA, with an alias of verify-full',
-      { sslmode: 'require' },
-      undefined,
-      /self-signed certificate|unable to verify/,
-    ],
     ['another name than the certificate', TRUSTED, '127.0.0.1', /does not match certificate/],
-    ['a file that does not exist', { ...TRUSTED, sslrootcert: '/none/ca.crt' }, undefined, /ENOENT.*\/none\/ca\.crt/],
-    ['plaintext', {}, undefined, /./],
   ])(
     'refuses %s in one line',
     async (_what, parameters, host, reason) => {

@@ -25,17 +25,11 @@ function stalledLog() {
 }
 
 describe('a reader of the log that stalls', () => {
-  test('costs bounded memory: lines that do not fit are dropped and counted', () => {
-    const { log, output, counts } = stalledLog();
+  test('costs bounded memory: it gets the lines that fitted, and one line with the number of the others', async () => {
+    const { log, output, lines, counts, read } = stalledLog();
     for (let i = 0; i < 3_000; i++) log.info({ i, text: 'x'.repeat(1_000) }, 'request');
     expect(output.writableLength).toBeGreaterThan(900_000);
     expect(output.writableLength).toBeLessThanOrEqual(1_000_000);
-    expect(counts.dropped).toBeGreaterThan(1_000);
-  });
-
-  test('gets the lines that fitted when it reads again, and one line with the number of the others', async () => {
-    const { log, lines, counts, read } = stalledLog();
-    for (let i = 0; i < 3_000; i++) log.info({ i, text: 'x'.repeat(1_000) }, 'request');
     read();
     await new Promise(setImmediate);
     const kept = 3_000 - counts.dropped;

@@ -20,10 +20,6 @@ async function failedAt(url: string) {
 test.each<[Mistake | undefined, string[]]>([
   [undefined, []],
   ['accepts any signature', ['wrong_secret', 'changed_body']],
-  ['accepts an old t', ['stale_timestamp']],
-  ['verifies the body as JavaScript writes it again', ['unknown_field']],
-  ['rejects duplicates', ['duplicate']],
-  ['ignores a missing signature', ['missing_signature']],
   ['redirects', ['valid', 'duplicate', 'out_of_order', 'unknown_type', 'unknown_field']],
 ])('a receiver that %s', async (mistake, failed) => {
   const receiver = await startCheckedReceiver(SECRET, mistake);
