@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { readIdempotencyKey } from '../../src/http/idempotency.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids.js';
 import { Refusal } from '../../src/platform/refusal.js';
 import { openApi, startApi, type TestClient } from '../support/api.js';
@@ -123,6 +124,28 @@ describe('Idempotency-Key', () => {
     expect(transaction.mock.calls.length).toBeLessThan(replies.length);
     transaction.mockRestore();
     expect((await change(first!, same)).headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('is free again after the request failed midway', async () => {
+    const { body: transfer } = await create(newKey());
+    let dying = true;
+    const hotTransaction: Database['hotTransaction'] = (work) =>
+      api.database.hotTransaction(async (tx) => {
+        const result = await work(tx);
+        if (dying) throw new Error('killed before the commit');
+        return result;
+      });
+    const database: Database = { ...api.database, hotTransaction, forClient: () => database };
+    const failing = await startApi({ database: api.database, dependencies: { database } });
+    const authorization = { Authorization: `Bearer ${client.token}`, 'Idempotency-Key': newKey() };
+    const cancel = () => failing.call('POST', `/transfers/${transfer.id}/cancel`, { headers: authorization });
+    expect((await cancel()).status).toBe(500);
+    expect((await client.call('GET', `/transfers/${transfer.id}`)).body.status).toBe('CREATED');
+    expect(failing.committed).toEqual([]);
+    dying = false;
+    const reply = await cancel();
+    expect([reply.status, reply.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    await failing.close();
   });
 
   it('expires after 24 hours', async () => {
