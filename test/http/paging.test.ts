@@ -13,52 +13,38 @@ interface Page {
   next_cursor: string | null;
 }
 
-/** How to create an item of each list, and the name of the item's id. */
-const lists: Record<
-  string,
-  { path: (client: TestClient) => Promise<string>; id: string; make: (client: TestClient) => Promise<unknown> }
-> = {
-  transfers: {
-    path: async () => '/transfers',
-    id: 'id',
-    make: (client) => client.call('POST', '/transfers', { json: transferRequest() }),
-  },
-  endpoints: {
-    path: async () => '/webhook-endpoints',
-    id: 'webhookId',
-    make: (client) => client.call('POST', '/webhook-endpoints', { json: endpointRequest({ enabled: false }) }),
-  },
-  events: { path: async () => '/events', id: 'id', make: (client) => moveMany(client, 1) },
-  deliveries: {
-    path: async (client) => {
-      const { body } = await client.call('POST', '/webhook-endpoints', { json: endpointRequest() });
-      return `/webhook-endpoints/${body.webhookId}/deliveries`;
-    },
-    id: 'id',
-    make: (client) => moveMany(client, 1),
-  },
-};
+const create = (client: TestClient) => client.call('POST', '/transfers', { json: transferRequest() });
+const register = (client: TestClient, enabled: boolean) =>
+  client.call('POST', '/webhook-endpoints', { json: endpointRequest({ enabled }) });
+const move = (client: TestClient) => moveMany(client, 1);
+const ofEndpoint = async (client: TestClient) =>
+  `/webhook-endpoints/${(await register(client, true)).body.webhookId}/deliveries`;
 
-it.each(Object.entries(lists))('lists each of %s once, newest first, while new ones are created', async (_, list) => {
+it.each<[string, string, (client: TestClient) => unknown, (client: TestClient) => string | Promise<string>]>([
+  ['transfers', 'id', create, () => '/transfers'],
+  ['endpoints', 'webhookId', (client) => register(client, false), () => '/webhook-endpoints'],
+  ['events', 'id', move, () => '/events'],
+  ['deliveries', 'id', move, ofEndpoint],
+])('lists each of %s once, newest first, while new ones are created', async (_, id, make, pathOf) => {
   const before = fc.integer({ min: 0, max: 12 });
   const limit = fc.integer({ min: 1, max: 5 });
   const meanwhile = fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(before, limit, meanwhile, async (count, size, inserts) => {
       const client = await api.client();
-      const path = await list.path(client);
-      for (let i = 0; i < count; i++) await list.make(client);
+      const path = await pathOf(client);
+      for (let i = 0; i < count; i++) await make(client);
       const get = async (query: string): Promise<Page> => (await client.call('GET', `${path}?${query}`)).body;
-      const there = (await get('limit=100')).data.map((item) => item[list.id]);
+      const there = (await get('limit=100')).data.map((item) => item[id]);
       expect(there).toHaveLength(count);
       const seen: (string | undefined)[] = [];
       let page = await get(`limit=${size}`);
       for (let step = 0; ; step++) {
         expect(page.data.length).toBeLessThanOrEqual(size);
         expect(page.has_more).toBe(page.next_cursor !== null);
-        seen.push(...page.data.map((item) => item[list.id]));
+        seen.push(...page.data.map((item) => item[id]));
         if (page.next_cursor === null) break;
-        for (let i = 0; i < (inserts[step] ?? 0); i++) await list.make(client);
+        for (let i = 0; i < (inserts[step] ?? 0); i++) await make(client);
         page = await get(`limit=${size}&cursor=${page.next_cursor}`);
       }
       expect(seen).toEqual(there);

@@ -90,7 +90,9 @@ describe('failed authentications', () => {
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
       expect(Number(reply.headers.get('retry-after'))).toBeLessThanOrEqual(60);
     }
+    store.statements.length = 0;
     expect((await token(wrong(), here)).status).toBe(429);
+    expect(store.statements).toEqual([]);
     expect((await token(client, from('192.0.2.51'))).status).toBe(200);
   });
 
