@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
 import { fillPath, type PathIds } from '../../bench/lists/paths.js';
-import { type ExplainedDatabase, nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
+import { nodesOf, openExplained, type PlanNode, rowsOf } from '../../bench/lists/plans.js';
 import { listQueries } from '../../bench/lists/queries.js';
 import { fillPast } from '../../bench/past.js';
 import { CLIENT_SCOPES } from '../../src/auth/caller.js';
@@ -15,8 +15,8 @@ import { idCursor } from '../../src/http/paging.js';
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { lowestIdAt, newId } from '../../src/platform/ids.js';
 import { TRANSFER_STATUSES } from '../../src/transfers/states.js';
-import { startApi, type TestApi } from '../support/api.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { startApi } from '../support/api.js';
+import { createTestDatabase } from '../support/database.js';
 import { makeEndpoint, masterKeys } from '../support/factories.js';
 import { rowsOfPlans } from '../support/filled-database.js';
 
@@ -32,32 +32,21 @@ const MOST = 1_100;
 /** They read every row of a window, within the limits of statements, or the newest 10,000 ids. */
 const COUNTS = /statement|missing_from|search/;
 
-let db: TestDatabase;
-let explained: ExplainedDatabase;
-let api: TestApi;
-let operatorToken: string;
-let operatorCookie: string;
-let small: Tenant;
-let big: Tenant;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  explained = openExplained(db.url.reveal());
-  api = await startApi({ database: db, dependencies: { database: explained, masterKeys } });
-  const operator = await api.client(['operator']);
-  operatorToken = operator.token;
-  operatorCookie = await cookieOf(operator.id, ['operator']);
-  const filling = new pg.Client({ connectionString: db.url.reveal() });
-  await filling.connect();
-  for (const table of TABLES) await filling.query(`alter table ${table} set (autovacuum_enabled = off)`);
-  small = await makeTenant(filling, SMALL_ROWS);
-  big = await makeTenant(filling, ROWS);
-  await filling.end();
-});
+const db = await createTestDatabase();
+const explained = openExplained(db.url.reveal());
+const api = await startApi({ database: db, dependencies: { database: explained, masterKeys } });
+const operator = await api.client(['operator']);
+const operatorCookie = await cookieOf(operator.id, ['operator']);
+const filling = new pg.Client({ connectionString: db.url.reveal() });
+await filling.connect();
+for (const table of TABLES) await filling.query(`alter table ${table} set (autovacuum_enabled = off)`);
+const small = await makeTenant(SMALL_ROWS);
+const big = await makeTenant(ROWS);
+await filling.end();
 afterAll(async () => {
-  await api?.close();
-  await explained?.close();
-  await db?.drop();
+  await api.close();
+  await explained.close();
+  await db.drop();
 });
 
 /** The ids that the paths of a client name. */
@@ -69,14 +58,13 @@ interface Tenant extends PathIds {
   disabled: string;
 }
 
-async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
+async function makeTenant(rows: number): Promise<Tenant> {
   const { id, token } = await api.client();
   const endpoint = (await makeEndpoint(db, id)).id;
   const disabled = (await makeEndpoint(db, id, { enabled: false })).id;
   await fillPast({ database: filling }, { clients: [{ id, endpoints: [endpoint] }], endpointsEach: 1 }, rows, () => {});
-  await filling.query(`update transfers set reference = 'the same', idempotency_key = id::text where client_id = $1`, [
-    id,
-  ]);
+  const same = `update transfers set reference = 'the same', idempotency_key = id::text where client_id = $1`;
+  await filling.query(same, [id]);
   await filling.query('analyze');
   // A few of the oldest have another status, unknown to the statistics.
   const status = `(array['pending', 'failed', 'cancelled'])[1 + n % 3]::delivery_status`;
@@ -86,10 +74,8 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
       where d.id = o.id`,
     [id],
   );
-  await filling.query(
-    `update endpoint_disabled_periods set started_at = now() - interval '29 days' where endpoint_id = $1`,
-    [disabled],
-  );
+  const early = `update endpoint_disabled_periods set started_at = now() - interval '29 days' where endpoint_id = $1`;
+  await filling.query(early, [disabled]);
   await filling.query(
     `insert into endpoint_hours (endpoint_id, hour, succeeded, failed, answer_times)
      select id, hour, 1, 0, '{}' from generate_series(now() - interval '2 days', now(), '1 hour') hour,
@@ -102,9 +88,13 @@ async function makeTenant(filling: pg.Client, rows: number): Promise<Tenant> {
   const window = { since: at, until: at, includeMissing: false, count: 1, missing: 0 };
   await db.prisma.recovery.create({ data: { id: recovery, ...of, ...window } });
   const cookie = await cookieOf(id, CLIENT_SCOPES);
-  const [event] = await db.prisma.event.findMany({ where: { clientId: id }, take: 1, include: { deliveries: true } });
-  const { id: eventId, transferId, deliveries } = event!;
-  const ids = { event: eventId, delivery: deliveries[0]!.id, transfer: transferId, check, recovery };
+  const where = { clientId: id };
+  const {
+    eventId,
+    id: delivery,
+    event,
+  } = await db.prisma.delivery.findFirstOrThrow({ where, include: { event: true } });
+  const ids = { event: eventId, delivery, transfer: event.transferId, check, recovery };
   return { client: id, token, cookie, endpoint, disabled, ...ids };
 }
 
@@ -229,7 +219,7 @@ const QUERIES: Readonly<Record<string, (tenant: Tenant) => string[]>> = {
 };
 
 async function get(address: string, { token, cookie }: Tenant): Promise<void> {
-  const bearer = { Authorization: `Bearer ${address.startsWith('/operator') ? operatorToken : token}` };
+  const bearer = { Authorization: `Bearer ${address.startsWith('/operator') ? operator.token : token}` };
   const session = address.startsWith('/console/operator') ? operatorCookie : cookie;
   const headers = address.startsWith('/console') ? { Cookie: session } : bearer;
   const { status, text } = await api.call('GET', address, { headers });
