@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApplicationFailure } from '@temporalio/activity';
 import type { QueuedAt } from '../../src/delivery/handover.js';
-import { cancelPending } from '../../src/endpoints/disable.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
@@ -84,40 +83,6 @@ describe('the activity deliver, where an attempt is due', () => {
 });
 
 describe('the activity deliver, where no attempt is due', () => {
-  it("returns the row, with the wait by Postgres's clock, and queues nothing", async () => {
-    const event = await failedOnce(30_000);
-    const sender = fakeSender();
-    const progress = await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }));
-    expect(progress).toMatchObject({ status: 'pending', attemptCount: 1, lastOutcome: '503' });
-    expect(progress.wait! > 25_000 && progress.wait! <= 30_000).toBe(true);
-    expect([sender.sent.length, await queueOf(event)]).toEqual([0, null]);
-  });
-
-  it.each([
-    ['endpoint_disabled', { enabled: false, disabledReason: 'owner' }],
-    ['endpoint_gone', { enabled: false, disabledReason: 'gone' }],
-    ['endpoint_deleted', { deletedAt: new Date(), secretEnvelope: null }],
-  ])(
-    'returns a cancelled delivery: %s; one that was queued while its endpoint became inactive waits for its end',
-    async (reason, data) => {
-      const [event, raced] = [await failedOnce(MINUTE), await commitEvent(db)];
-      for (const { deliveries } of [event, raced]) {
-        const { endpointId: id } = deliveries[0]!;
-        await db.prisma.endpoint.update({ where: { id }, data });
-      }
-      const cancel = ({ deliveries }: typeof event) =>
-        db.transaction((tx) => cancelPending(tx, deliveries[0]!.endpointId));
-      await cancel(event);
-      const sender = fakeSender();
-      const { deliver } = activities.open(sender);
-      expect(await deliver(deliverRequest(event, { attemptCount: 1 }))).toMatchObject({ status: 'cancelled', reason });
-      expect(await deliver(deliverRequest(raced))).toMatchObject({ status: 'pending', isQueued: true });
-      await cancel(raced);
-      expect(await read(raced)).toMatchObject({ status: 'cancelled', reason, finishedAt: expect.any(Date) });
-      expect([sender.sent.length, await queueOf(raced)]).toEqual([0, null]);
-    },
-  );
-
   it('returns what the workflow missed when it runs again: a success, or the failure of the recorded attempt', async () => {
     const [good, bad] = [await commitEvent(db), await failedOnce(MINUTE)];
     await makeOne(db, idOf(good));
@@ -163,17 +128,6 @@ describe('the activity deliver, beside another worker', () => {
       );
     }
     expect(sender.sent).toEqual([]);
-  });
-
-  it('makes the attempt of another worker when its lease has ended', async () => {
-    const event = await commitEvent(db, { token: newId() });
-    const sender = fakeSender();
-    const { deliver } = activities.open(sender);
-    await db.query(`update queue set lease_until = now() - interval '1 second' where delivery_id = $1::uuid`, [
-      idOf(event),
-    ]);
-    expect(await deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
-    expect(sender.sent).toHaveLength(1);
   });
 
   // Of twenty workers and a limit of ten, half of the activities found no slot, and the attempt was made
@@ -247,18 +201,6 @@ describe('the activity deliver without a free slot', () => {
     await Promise.all(all);
     release();
   });
-
-  it('keeps no slot after a fault of this service; another process makes the attempt when the lease has ended', async () => {
-    const event = await commitEvent(db);
-    const broken = fakeSender(() => Promise.reject(new Error('our own fault')));
-    const { deliver, slots } = activities.open(broken);
-    expect(await deliver(deliverRequest(event))).toMatchObject({ isQueued: true });
-    expect([slots.active, (await queueOf(event)) !== null]).toEqual([0, true]);
-    await db.query(`update queue set lease_until = now() - interval '1 second' where delivery_id = $1::uuid`, [
-      idOf(event),
-    ]);
-    expect(await activities.open(fakeSender()).deliver(deliverRequest(event))).toMatchObject({ status: 'succeeded' });
-  });
 });
 
 describe('the activity deliver after Postgres was restored from a backup', () => {
@@ -268,34 +210,5 @@ describe('the activity deliver after Postgres was restored from a backup', () =>
     const progress = await deliver(deliverRequest(event, { attemptCount: 6 })).catch((error) => error);
     expect(progress).toMatchObject({ status: 'pending', attemptCount: 2 });
     expect(await deliver(deliverRequest(event, { attemptCount: 2 }))).toMatchObject({ attemptCount: 2 });
-  });
-
-  it('returns a row that is ahead of its workflow and has no attempt of that number', async () => {
-    const event = await failedOnce(MINUTE);
-    await db.prisma.delivery.update({ where: { id: idOf(event) }, data: { attemptCount: 5 } });
-    const { details } = await failureOf(
-      activities.open(fakeSender()).deliver(deliverRequest(event, { attemptCount: 2 })),
-    );
-    expect(details).toMatchObject([{ status: 'pending', attemptCount: 5, lastOutcome: null }]);
-  });
-});
-
-describe('the activity readDeliveries', () => {
-  it('returns a wait even for a planned time months ahead', async () => {
-    const event = await failedOnce(90 * 24 * 60 * MINUTE);
-    const [progress] = await activities.open(fakeSender()).readDeliveries(event.eventId);
-    expect(progress!.wait).toBeGreaterThan(24 * 24 * 60 * MINUTE);
-  });
-
-  it('returns the row of every delivery of the event', async () => {
-    const event = await commitEvent(db, { endpoints: 2, retryDelays: [MINUTE] });
-    const ids = event.deliveries.map(({ deliveryId }) => deliveryId).sort();
-    await makeOne(db, ids[0]!, refusedBy(503));
-    const read = await activities.open(fakeSender()).readDeliveries(event.eventId);
-    expect(read).toMatchObject([
-      { deliveryId: ids[0], status: 'pending', attemptCount: 1, lastOutcome: '503', wait: expect.any(Number) },
-      { deliveryId: ids[1], status: 'pending', attemptCount: 0, lastOutcome: null, wait: 0 },
-    ]);
-    expect(JSON.stringify(read)).not.toMatch(/https|secret|envelope/i);
   });
 });

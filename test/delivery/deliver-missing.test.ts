@@ -59,21 +59,6 @@ describe('the deliveries of missing events', () => {
     expect(await readWindow(db, scope)).toMatchObject({ events: 6, pending: 3, missing: 0 });
   });
 
-  it('are made in batches, oldest first, each once', async () => {
-    const { clientId, endpoint, scope } = await setUp();
-    const at = Date.now() - HOUR;
-    const events: string[] = [];
-    for (let i = 0; i < 7; i++) events.push(await makeEvent(db, clientId, at + i));
-    const made: number[] = [];
-    for (let after: string | null = null, batches = 0; batches === 0 || after !== null; batches++) {
-      const batch = await deliver(scope, after, 3);
-      made.push(batch.recovered);
-      after = batch.after;
-    }
-    expect(made).toEqual([3, 3, 1]);
-    expect((await deliveriesOf(endpoint.id)).map(({ eventId }) => eventId)).toEqual(events);
-  });
-
   it('are found by the deliveries of each event, even before Postgres has statistics of a busy endpoint', async () => {
     const { clientId, endpoint, scope } = await setUp();
     const many = { clientId, endpointId: endpoint.id, at: Date.now() - HOUR, count: 5_000 };

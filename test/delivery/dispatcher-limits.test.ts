@@ -24,7 +24,6 @@ afterEach(async () => {
 });
 
 const leased = async () => (await dispatchers.readQueue()).filter(({ leaseToken }) => leaseToken !== null);
-const free = async () => (await dispatchers.readQueue()).filter(({ leaseToken }) => leaseToken === null);
 const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
 /** Lets the time of this process run ahead by `ms`. */
 function runAhead(ms: number): void {
@@ -76,54 +75,6 @@ describe('what a dispatcher leases', () => {
     expect(await leased()).toHaveLength(6);
     release();
     await waitFor('all attempts', () => sender.sent.length === 60);
-  });
-
-  it('is refilled from the queue once half of it is made', async () => {
-    const { sender, release } = heldSender();
-    const { dispatcher } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
-    await commitEvents(db, 10);
-    dispatcher.expectAny();
-    await quiet();
-    expect((await free()).length).toBeGreaterThan(0);
-    release();
-    await waitFor('all attempts', () => sender.sent.length === 10);
-  });
-
-  it('is nothing at an endpoint whose slots all belong to other workers: none is leased', async () => {
-    let share = 0;
-    const { db: watched, texts } = watchStatements(db);
-    const sender = fakeSender();
-    const workers = { count: 2, of: (_: string, max: number) => Math.min(max, share) };
-    const { dispatcher, commit, slots } = dispatchers.open(sender, { db: watched, workers });
-    const { clientId, deliveries } = await commit();
-    await quiet();
-    expect([slots.waiting, await leased()]).toEqual([0, []]);
-    share = 1;
-    dispatcher.expectAny();
-    await waitFor('the first attempt', async () => (await dispatchers.readQueue()).length === 0);
-    share = 0;
-    await db.query('update webhook_endpoints set max_concurrency = 1 where id = $1::uuid', [deliveries[0]!.endpointId]);
-    await commitEvents(db, 3, { clientId, endpoints: 0 });
-    dispatcher.expectAny();
-    await quiet();
-    expect(await leased()).toEqual([]);
-    const versions = () => db.query('select delivery_id, xmin::text, ctid::text from queue order by 1', []);
-    const before = await versions();
-    texts.length = 0;
-    for (let i = 0; i < 5; i++) {
-      dispatcher.expectAny();
-      await quiet();
-    }
-    expect(await versions()).toEqual(before);
-    expect(texts.filter((text) => text.includes('recursive heads'))).toHaveLength(5);
-    expect(texts).toHaveLength(5);
-    // The events of this process stay free too.
-    await commit({ clientId, endpoints: 0 });
-    await quiet();
-    expect(await leased()).toEqual([]);
-    share = 1;
-    dispatcher.expectAny();
-    await waitFor('the attempts', () => sender.sent.length === 5);
   });
 });
 
@@ -178,19 +129,6 @@ describe('an attempt that waits', () => {
     await waitFor('the end of the lease', async () => (await dispatchers.readQueue())[0]?.leaseToken === null);
   });
 
-  it('is given back in one statement with the others when the process stops', async () => {
-    const { db: watched, texts } = watchStatements(db);
-    const { sender, release } = heldSender();
-    const { dispatcher, slots } = dispatchers.open(sender, { db: watched, limits: { perEndpoint: 10, total: 1 } });
-    await commitEvents(db, 15);
-    dispatcher.expectAny();
-    await waitFor('the leases', () => sender.sent.length === 1 && slots.waiting === 14);
-    const stopped = dispatcher.stop();
-    release();
-    await stopped;
-    expect(texts.filter((text) => text.includes('set lease_token = null'))).toHaveLength(1);
-  });
-
   // A receiver that hung, and whose owner gave another URL meanwhile, got the next attempts still.
   it('regression: goes to the URL that its owner has given while it waited', async () => {
     const { sender, release, endpointId, second } = await oneWaits();
@@ -227,19 +165,6 @@ describe('an attempt that waits', () => {
     const { deliveries, outbox } = await dispatchers.settled(second.eventId);
     expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
     expect(outbox).toBe('delivered');
-    expect(sender.sent).toHaveLength(1);
-  });
-
-  it('is given back at an endpoint that became inactive meanwhile, until a batch of the cancellation ends it', async () => {
-    const { sender, release, endpointId, second } = await oneWaits();
-    const { deliveryId } = second.deliveries[0]!;
-    await db.prisma.endpoint.update({ where: { id: endpointId }, data: { enabled: false, disabledReason: 'owner' } });
-    runAhead(60);
-    release();
-    await waitFor('the end of the lease', async () => (await rowOf(deliveryId))?.leaseToken === null);
-    await db.transaction((tx) => cancelPending(tx, endpointId));
-    const { deliveries } = await dispatchers.settled(second.eventId);
-    expect(deliveries).toMatchObject([{ status: 'cancelled', attemptCount: 0 }]);
     expect(sender.sent).toHaveLength(1);
   });
 });
@@ -283,24 +208,6 @@ it('regression: starts the next attempts as soon as the records have drained, wi
   expect(sender.sent).toHaveLength(2);
 });
 
-describe('the rate of an endpoint', () => {
-  it('spaces the attempts of this process, which needs no statement to wait for it', async () => {
-    const startedAt: number[] = [];
-    const sender = fakeSender(() => {
-      startedAt.push(performance.now());
-      return outcome();
-    });
-    const { commit } = dispatchers.open(sender);
-    const { clientId } = await commit();
-    await db.query('update webhook_endpoints set max_per_second = 20 where client_id = $1::uuid', [clientId]);
-    startedAt.length = 0;
-    for (let i = 0; i < 12; i++) await commit({ clientId, endpoints: 0 });
-    await waitFor('the attempts', () => startedAt.length >= 12);
-    // A busy machine is slower, never faster.
-    expect(startedAt.at(-1)! - startedAt.at(-12)!).toBeGreaterThan(11 * 50 - 100 - 5);
-  });
-});
-
 describe('a receiver that asks for a pause', () => {
   const asks = { ...refusedBy(429), responseHeaders: { 'retry-after': '60' } };
 
@@ -319,26 +226,5 @@ describe('a receiver that asks for a pause', () => {
     respond(outcome());
     await waitFor('the last one', () => sender.sent.length === 6);
     respond(outcome());
-  });
-
-  it('is spared by a worker whose attempts wait, when another worker has the slot', async () => {
-    const { sender, respond } = answeringSender();
-    const workers = { count: 2, of: (_: string, max: number) => (max === 1 ? 0 : 1) };
-    const { commit } = dispatchers.open(sender, { workers });
-    const { clientId } = await commit();
-    const { deliveries } = await commit({ clientId, endpoints: 0 });
-    await waitFor('the first request', () => sender.sent.length === 1);
-    await db.query(
-      `update webhook_endpoints set slowed_until = now() + interval '1 minute' where client_id = $1::uuid`,
-      [clientId],
-    );
-    // It has waited, so it looks again.
-    await sleep(60);
-    respond(outcome());
-    await waitFor('the second to be given back', async () => {
-      const row = await db.prisma.queuedAttempt.findUnique({ where: { deliveryId: deliveries[0]!.deliveryId } });
-      return row?.leaseToken === null;
-    });
-    expect(sender.sent).toHaveLength(1);
   });
 });

@@ -72,19 +72,6 @@ describe('the first attempts of an event of this process', () => {
     await dispatchers.settled(event.eventId);
     expect(sender.sent).toHaveLength(1);
   });
-
-  it('do not wait for each other: one that fails asks for the workflow while another is in flight', async () => {
-    const { sender, release } = heldSender(2, () => refusedBy(503));
-    const { commit } = dispatchers.open(sender, { retryDelays: [300_000] });
-    const { eventId } = await commit({ endpoints: 2 });
-    await waitFor('the event to need its workflow', async () => {
-      const { outbox } = await dispatchers.readEvent(eventId);
-      return outbox === 'start';
-    });
-    release();
-    const { outbox, deliveries } = await dispatchers.settled(eventId);
-    expect([outbox, ...deliveries.map(({ status }) => status).sort()]).toEqual(['start', 'pending', 'succeeded']);
-  });
 });
 
 // At full speed in one process, changes were taken in faster than delivered: half a second from response to arrival.
@@ -108,20 +95,6 @@ describe('a change that is made while many attempts wait', () => {
       await dispatcher.committed(event);
       return sender.sent.at(-1)?.body === event.body;
     });
-  });
-
-  it('is answered at once where they wait for a receiver that hangs', async () => {
-    const { dispatcher, event } = await busy();
-    const took: number[] = [];
-    await sleep(250);
-    for (let i = 0; i < 5; i++) {
-      const leaseTerms = () => dispatcher.leaseTerms();
-      const one = await commitEvent(db, { clientId: event.clientId, endpoints: 0, leaseTerms });
-      const begun = performance.now();
-      await dispatcher.committed(one);
-      took.push(performance.now() - begun);
-    }
-    expect(Math.min(...took)).toBeLessThan(200);
   });
 });
 
@@ -279,19 +252,6 @@ describe('an attempt that fails', () => {
       async () => (await rowOf(keysOf(event).deliveryId))?.leaseToken === null,
     );
   });
-
-  it('is made by the same process after the pause, if its secret opens again', async () => {
-    const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender);
-    const event = await commitEvent(db);
-    const { endpointId: id } = keysOf(event);
-    const { secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id } });
-    await db.prisma.endpoint.update({ where: { id }, data: { secretEnvelope: 'v1:00000000:AAAA' } });
-    dispatcher.start();
-    await waitFor('the pause', () => dispatcher.avoids(keysOf(event)));
-    await db.prisma.endpoint.update({ where: { id }, data: { secretEnvelope } });
-    expect(await dispatchers.settled(event.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
-  });
 });
 
 describe('an endpoint whose slots all belong to other workers', () => {
@@ -323,16 +283,6 @@ describe('an endpoint whose slots all belong to other workers', () => {
     expect(handedOn).toMatchObject(handedOn.map(() => expected));
     expect((await dispatchers.readQueue()).map(({ leaseToken }) => leaseToken)).toEqual([null, null]);
     expect(sender.sent).toEqual([]);
-  });
-
-  it('is leased by the worker that has them when it is notified, in one statement of that endpoint alone', async () => {
-    const { keys, eventId } = await limited();
-    const { db: watched, texts } = watchStatements(db);
-    const { dispatcher } = dispatchers.open(fakeSender(), { db: watched });
-    dispatcher.expect(keys);
-    expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
-    expect(texts.filter(isLeaseStatement)).toHaveLength(1);
-    expect(texts.filter((text) => text.includes('recursive heads'))).toEqual([]);
   });
 });
 
@@ -415,25 +365,6 @@ select id, $1::uuid, endpoint_id, 'fresh', now(), 'schedule' from delivery`;
 });
 
 describe('attempts in the queue', () => {
-  it('are leased in growing numbers: the backlog of an endpoint that responds at once', async () => {
-    const { db: watched, texts } = watchStatements(db);
-    const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender, { db: watched });
-    await commitEvents(db, 600);
-    // A busy machine may give an attempt back after 10 s: the next poll leases it.
-    dispatcher.start();
-    await waitFor('all attempts', () => sender.sent.length === 600);
-    // With twice its 10 slots for each lease they would be 30.
-    expect(texts.filter(isLeaseStatement).length).toBeLessThan(20);
-  });
-
-  it('are found without a notification, even when the queue was empty before', async () => {
-    const { dispatcher } = dispatchers.open(fakeSender());
-    dispatcher.start();
-    const { eventId } = await commitEvent(db);
-    expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
-  });
-
   it('are named to the other workers at each poll, once they have waited', async () => {
     const [told, workers] = [[] as QueuedAt[], { count: 2, of: () => 0 }];
     const wakeUps = { ...NO_WAKE_UPS, send: (at: readonly QueuedAt[]) => void told.push(...at) };
@@ -448,31 +379,9 @@ describe('attempts in the queue', () => {
     expect(told[0]).toMatchObject({ endpointId: keysOf(late).endpointId, maxConcurrency: null });
     expect(told.map(({ endpointId }) => endpointId)).not.toContain(keysOf(young).endpointId);
   });
-
-  it('are leased after Postgres was unavailable', async () => {
-    let calls = 0;
-    const away = Object.assign(Object.create(db), {
-      query: (text: string, values: unknown[]) =>
-        ++calls <= 3 ? Promise.reject(new Error('connect ECONNREFUSED')) : db.query(text, values),
-    });
-    const sender = fakeSender();
-    const { dispatcher } = dispatchers.open(sender, { db: away });
-    const { eventId } = await commitEvent(db);
-    dispatcher.start();
-    await dispatchers.settled(eventId);
-    expect(sender.sent).toHaveLength(1);
-  });
 });
 
 describe('an attempt that is leased by id', () => {
-  it('is made at once, and its result is known to the caller', async () => {
-    const { dispatcher } = dispatchers.open(fakeSender(() => refusedBy(503)));
-    const event = await commitEvent(db, { retryDelays: [300_000] });
-    const keys = keysOf(event);
-    const recorded = { deliveryId: keys.deliveryId, number: 1, status: 'pending', isQueued: false };
-    expect(await resultOf(dispatcher.take(keys))).toMatchObject({ outcome: { responseStatus: 503 }, recorded });
-  });
-
   it('regression: is made though its lease has failed once, by the next lease of its endpoint', async () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     let isAway = true;
@@ -486,24 +395,6 @@ describe('an attempt that is leased by id', () => {
     isAway = false;
     await dispatchers.settled(event.eventId);
     expect(sender.sent).toHaveLength(1);
-  });
-
-  it('waits here for a slot, and stays in the queue behind as many as the endpoint makes in a second', async () => {
-    const { sender, release } = heldSender();
-    const { dispatcher, commit, slots } = dispatchers.open(sender, { limits: { perEndpoint: 1 } });
-    const first = await commit();
-    await waitFor('the first attempt', () => sender.sent.length === 1);
-    const events = await commitEvents(db, 3, { clientId: first.clientId, endpoints: 0 });
-    const waiting = events.slice(1).map((event) => resultOf(dispatcher.take(keysOf(event))));
-    await waitFor('two that wait', () => slots.waiting === 2);
-    expect(await dispatcher.take(keysOf(events[0]!))).toBeUndefined();
-    release();
-    expect(await Promise.all(waiting)).toMatchObject([
-      { recorded: { status: 'succeeded' } },
-      { recorded: { status: 'succeeded' } },
-    ]);
-    for (const { eventId } of events)
-      expect(await dispatchers.settled(eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
   });
 
   it('has its result known to everyone who asks for it, as long as it is in flight', async () => {

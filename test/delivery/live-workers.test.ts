@@ -87,21 +87,6 @@ describe('LiveWorkers', () => {
     }
   });
 
-  it('has the share of a worker that ended, and of a worker whose heartbeat is old', async () => {
-    const [first, second] = (await startWorkers(2)) as [TestWorker, TestWorker];
-    const endpoint = newId();
-    expect(first.workers.of(endpoint, 10)).toBe(5);
-    const grown = first.grown();
-    await second.workers.stop();
-    await waitFor('the share of the ended worker', () => first.workers.of(endpoint, 10) === 10);
-    expect(first.grown()).toBeGreaterThan(grown);
-    const old = newId();
-    await db.query(`insert into workers values ($1::uuid, now() + interval '10 seconds')`, [old]);
-    await waitFor('the other worker to be counted', () => first.workers.count === 2);
-    await db.query(`update workers set alive_until = now() - interval '1 second' where id = $1::uuid`, [old]);
-    await waitFor('the other worker to count no more', () => first.workers.count === 1);
-  });
-
   it('ignores the heartbeat of a clock that was ahead, as after a failover', async () => {
     const [worker] = await startWorkers(1);
     await db.query(`insert into workers values ($1::uuid, now() + interval '1 hour')`, [newId()]);

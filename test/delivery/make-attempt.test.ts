@@ -8,7 +8,7 @@ import { lease } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import { createTestAttempts } from '../support/dispatcher.js';
-import { fakeSender, outcome, refusedBy } from '../support/factories.js';
+import { fakeSender, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
 const HOUR = 3_600_000;
@@ -42,22 +42,6 @@ describe('a receiver that responds 410', () => {
     expect(recorded).toMatchObject({ status: 'failed', isQueued: false });
     expect(await endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
     expect(await statusOf(other)).toBe('cancelled');
-  });
-
-  it('keeps the record if Postgres is unreachable after it, and the next 410 disables the endpoint', async () => {
-    const event = await commitEvent(db);
-    const next = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
-    const unreachable: Database = Object.create(db, {
-      transaction: {
-        async value() {
-          throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-        },
-      },
-    });
-    expect((await make(event, refusedBy(410), unreachable)).recorded).toMatchObject({ status: 'failed' });
-    expect(await endpointOf(event)).toMatchObject({ enabled: true });
-    expect((await make(next, refusedBy(410))).recorded).toMatchObject({ status: 'failed' });
-    expect(await endpointOf(event)).toMatchObject({ enabled: false, disabledReason: 'gone' });
   });
 
   it('regression: leaves an endpoint that has another URL meanwhile enabled', async () => {
@@ -102,18 +86,5 @@ describe('an endpoint that fails for DISABLE_AFTER', () => {
     expect(await endpointOf(first)).toMatchObject({ enabled: true });
     await exhaust(first.clientId, 40 * HOUR);
     expect(await endpointOf(first)).toMatchObject({ enabled: false, disabledReason: 'failing' });
-  });
-
-  it('stays enabled while its failures are younger than DISABLE_AFTER', async () => {
-    const first = await exhaust(undefined, 100 * HOUR);
-    await exhaust(first.clientId, 40 * HOUR);
-    expect(await endpointOf(first)).toMatchObject({ enabled: true });
-  });
-
-  it('stays enabled when a delivery succeeded in between', async () => {
-    const first = await exhaust(undefined, 130 * HOUR);
-    await make(await commitEvent(db, { clientId: first.clientId, endpoints: 0 }), outcome());
-    await exhaust(first.clientId, 40 * HOUR);
-    expect(await endpointOf(first)).toMatchObject({ enabled: true });
   });
 });

@@ -1,9 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
-import { freeExpired, queueOverdue, readTargets } from '../../src/delivery/queue.js';
+import { freeExpired, queueOverdue } from '../../src/delivery/queue.js';
 import { newId } from '../../src/platform/ids.js';
-import { makeBacklog } from '../support/backlog.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import { makeClient, makeEndpoint } from '../support/factories.js';
@@ -47,31 +46,6 @@ async function freeAttempt() {
 }
 
 describe('a lease of the endpoints that a scan finds', () => {
-  it('leases for 30 s, with everything that an attempt needs', async () => {
-    const { deliveryId, ...attempt } = await freeAttempt();
-    await db.query('update webhook_endpoints set max_concurrency = 3', []);
-    const [leased] = await lease();
-    expect(leased).toEqual({
-      deliveryId,
-      ...attempt,
-      ...{ line: 'fresh', number: 1, trigger: 'schedule' },
-      leasedUntil: expect.any(String),
-      ...{
-        url: 'https://hooks.example.com/in',
-        secretEnvelope: expect.any(String),
-        headersEnvelope: null,
-        signsStandard: false,
-        maxConcurrency: 3,
-        maxPerSecond: null,
-        traceparent: null,
-      },
-    });
-    const { leaseToken, leaseUntil } = (await rowOf(deliveryId))!;
-    expect(leaseToken).toBe(TOKEN);
-    expect(Math.round((leaseUntil!.getTime() - Date.now()) / 10_000)).toBe(3);
-    expect(await lease()).toEqual([]);
-  });
-
   it('continues where the scan before it ended, and looks at 200 lines', async () => {
     const clientId = await makeClient(db);
     const { id } = await makeEndpoint(db, clientId);
@@ -89,17 +63,6 @@ describe('a lease of the endpoints that a scan finds', () => {
     expect(second.next).toBeNull();
     const found = [...first.heads, ...second.heads].map(({ endpointId }) => endpointId);
     expect(found).toEqual(deliveries.map(({ endpointId }) => endpointId).sort());
-  });
-
-  it('finds the first attempt of each line, and says whether it is overdue', async () => {
-    const { ids, ...at } = await freeAttempts(3);
-    await db.query(`update queue set due_at = now() - interval '2 s' where delivery_id = $1::uuid`, [ids[1]]);
-    await db.query(`update queue set line = 'late', due_at = now() where delivery_id = $1::uuid`, [ids[2]]);
-    const { clientId, endpointId } = at;
-    expect((await readHeads(db, null)).heads).toEqual([
-      { clientId, endpointId, maxConcurrency: null, line: 'fresh', isActive: true, isOverdue: true },
-      { clientId, endpointId, maxConcurrency: null, line: 'late', isActive: true, isOverdue: false },
-    ]);
   });
 
   it('continues after a line, not after its endpoint', async () => {
@@ -141,40 +104,6 @@ it('an attempt whose delivery retention removed leaves the queue when its lease 
   expect(await rowOf(deliveryId)).toBeNull();
 });
 
-describe('readTargets', () => {
-  it.each([
-    ['is pending at an active endpoint', 'select', true],
-    [
-      'has ended, and is retried manually',
-      `with q as (update queue set trigger = 'manual') update deliveries set status = 'failed'`,
-      true,
-    ],
-    ['is at a disabled endpoint', 'update webhook_endpoints set enabled = false', false],
-    ['is at a deleted endpoint', 'update webhook_endpoints set deleted_at = now()', false],
-    ['was leased again', `update queue set lease_until = lease_until + interval '1 second'`, false],
-    ['is leased by another process', 'update queue set lease_token = gen_random_uuid()', false],
-    ['has left the queue', 'delete from queue', false],
-  ])('judges a leased attempt that %s', async (_, change, isDue) => {
-    const { endpointId } = await freeAttempt();
-    const [leased] = await lease();
-    await db.query(change, []);
-    const { url, secretEnvelope } = await db.prisma.endpoint.findUniqueOrThrow({ where: { id: endpointId } });
-    const target = isDue
-      ? { url, secretEnvelope, headersEnvelope: null, signsStandard: false, maxConcurrency: null }
-      : undefined;
-    expect(await readTargets(db, TOKEN, [{ ...leased!, deliveryId: newId() }, leased!])).toEqual([undefined, target]);
-  });
-
-  it('reads the signatures and headers of the endpoint as they are now', async () => {
-    const { deliveryId } = await freeAttempt();
-    const [leased] = await leaseById(db, TOKEN, [deliveryId]);
-    await db.query(`update webhook_endpoints set signatures = '{standard}', headers_envelope = 'v1:x'`, []);
-    expect(await readTargets(db, TOKEN, [leased!])).toEqual([
-      expect.objectContaining({ signsStandard: true, headersEnvelope: 'v1:x' }),
-    ]);
-  });
-});
-
 /** A sleeping delivery whose next attempt is due in so many ms. */
 async function sleeping(dueIn: number, { recovered = false } = {}) {
   const attempt = await freeAttempt();
@@ -198,14 +127,5 @@ describe('queueOverdue', () => {
     expect(await rowOf(free.deliveryId)).not.toBeNull();
     await other.query('commit');
     expect(await queueOverdue(db, OVERDUE, 500)).toHaveLength(1);
-  });
-
-  it('queues each of a thousand overdue deliveries once for workers that look at the same moment', async () => {
-    const { endpointId } = await freeAttempt();
-    await makeBacklog(db, endpointId, 1_000);
-    await db.query(`update deliveries set next_attempt_at = now() - interval '1 hour' where asleep`, []);
-    const queued = await Promise.all([1, 2, 3].map(() => queueOverdue(db, OVERDUE, 500)));
-    expect(queued.flat()).toHaveLength(1_000);
-    expect(await db.prisma.queuedAttempt.count()).toBe(1_001);
   });
 });

@@ -43,40 +43,6 @@ function through(before: (call: number) => void | Promise<void>): Database & { c
 }
 
 describe('Recorder', () => {
-  it('writes concurrent records in one statement, and returns the state of each delivery', async () => {
-    const handle = through(() => undefined);
-    const recorder = open(handle);
-    const made = await attempts(20);
-    const recorded = await Promise.all(made.map((attempt) => recorder.record(attempt)));
-    expect(recorded.map((row) => [row?.deliveryId, row?.status])).toEqual(
-      made.map(({ attempt }) => [attempt.deliveryId, 'succeeded']),
-    );
-    expect(handle.calls()).toBe(1);
-  });
-
-  it('gathers the next batch while a statement runs', async () => {
-    const first = Promise.withResolvers<void>();
-    const handle = through((call) => (call === 1 ? first.promise : undefined));
-    const recorder = open(handle);
-    const made = await attempts(5);
-    const recorded = made.slice(0, 1).map((attempt) => recorder.record(attempt));
-    await new Promise(setImmediate);
-    recorded.push(...made.slice(1).map((attempt) => recorder.record(attempt)));
-    expect(recorder.waiting).toBe(4);
-    first.resolve();
-    await Promise.all(recorded);
-    expect(handle.calls()).toBe(2);
-  });
-
-  it('records the rows one by one when Postgres rejects one of them', async () => {
-    const recorder = open();
-    const [good, bad, alsoGood] = (await attempts(3)) as [MadeAttempt, MadeAttempt, MadeAttempt];
-    bad.outcome = outcome({ responseBody: 'a\u0000b' });
-    const recorded = await Promise.all([good, bad, alsoGood].map((attempt) => recorder.record(attempt)));
-    expect(recorded.map((row) => row?.status)).toEqual(['succeeded', 'succeeded', 'succeeded']);
-    expect(await attemptsOf(bad)).toMatchObject([{ responseBody: null }]);
-  });
-
   // A transaction that froze with a delivery locked held up the records, and then all attempts, of its worker.
   it('regression: records the others while a delivery is locked, and that one after', async () => {
     const recorder = open();

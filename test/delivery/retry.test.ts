@@ -3,7 +3,6 @@ import { readTargets } from '../../src/delivery/queue.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { disableEndpoint } from '../../src/endpoints/disable.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
-import { newId } from '../../src/platform/ids.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
 import { lease, makeOne, record } from '../support/attempt.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
@@ -67,23 +66,6 @@ const read = async ({ deliveryId: id, eventId }: Target) => ({
 const free = { line: 'fresh', trigger: 'manual', leaseToken: null, leaseUntil: null };
 
 describe('a manual retry', () => {
-  it.each([
-    ['a leased first attempt', queued, false],
-    ['a manual retry that waits', asleep, true],
-    ['a manual retry in flight', asleep, true],
-    ['a manual retry of an ended delivery that waits', () => ended('failed'), true],
-    ['a manual retry of an ended delivery in flight', () => ended('failed'), true],
-  ] as const)('changes nothing during %s, and does not count', async (what, make, isManual) => {
-    const target = await make();
-    if (isManual) await retry(target);
-    if (!what.endsWith('waits')) await lease(db, target.deliveryId);
-    const before = await read(target);
-    await retry(target);
-    await retry(target);
-    expect(await read(target)).toEqual(before);
-    expect(before.counted).toBe(isManual ? 1 : 0);
-  });
-
   it('regression: is made for a delivery that was cancelled while a process held its attempt', async () => {
     const target = await queued();
     const held = await lease(db, target.deliveryId);
@@ -128,49 +110,5 @@ describe('a manual retry', () => {
     expect(delivery.attemptCount).toBe(3);
     // Before the record it is the attempt that is in flight, after it one extra attempt.
     expect(queue === null ? counted : counted - 1).toBe(1);
-  });
-
-  it('writes an audit entry in its transaction', async () => {
-    const target = await asleep();
-    await retry(target);
-    const { deliveryId, eventId, endpointId, clientId } = target;
-    expect(await db.prisma.auditEntry.findMany({ where: { target: deliveryId } })).toMatchObject([
-      {
-        action: 'deliveries.retry',
-        actor: by.actor,
-        details: { client_id: clientId, event_id: eventId, webhookId: endpointId },
-      },
-    ]);
-  });
-
-  it('that is rolled back queues, counts and hands over nothing', async () => {
-    const target = await asleep();
-    const before = await read(target);
-    const { clientId, deliveryId } = target;
-    const rolledBack = db.transaction(async (tx) => {
-      await retryDelivery(tx, handover, { by, clientId, deliveryId });
-      throw new Error('rolled back');
-    });
-    await expect(rolledBack).rejects.toThrow('rolled back');
-    expect(await read(target)).toEqual(before);
-  });
-
-  it.each([
-    ['disabled', { enabled: false }],
-    ['deleted', { deletedAt: new Date() }],
-  ])('is rejected if the endpoint is %s', async (_, data) => {
-    const target = await asleep();
-    await db.prisma.endpoint.update({ where: { id: target.endpointId }, data });
-    await expect(retry(target)).rejects.toMatchObject({ code: 'endpoint_not_active' });
-    expect(await read(target)).toMatchObject({ queue: null, counted: 0 });
-  });
-
-  it("does not find another client's delivery, or one that does not exist", async () => {
-    const target = await asleep();
-    const stranger = { ...target, clientId: await makeClient(db) };
-    await expect(retry(stranger)).rejects.toMatchObject({ code: 'not_found' });
-    await expect(retry({ ...target, deliveryId: newId() })).rejects.toMatchObject({ code: 'not_found' });
-    await retryDelivery(db, handover, { by, clientId: null, deliveryId: target.deliveryId });
-    expect(await read(target)).toMatchObject({ counted: 1 });
   });
 });

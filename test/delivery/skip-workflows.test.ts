@@ -63,19 +63,6 @@ describe('SkipWorkflows', () => {
     expect(lines).toEqual([]);
   });
 
-  it('warns once, and names the setting', async () => {
-    const lines: { fields: Record<string, number>; line: string }[] = [];
-    const warn = (fields: Record<string, number>, line: string) => void lines.push({ fields, line });
-    await backlog();
-    await skipAll(Object.assign(Object.create(silentLog), { warn }) as Log);
-    expect(lines).toEqual([
-      {
-        fields: { skipped: 3 },
-        line: expect.stringContaining('WORKFLOWS=retries-only'),
-      },
-    ]);
-  });
-
   it('is near once a delivered event has waited for a minute', async () => {
     const isBehind = async () => (await readWorkflowLoad(its.db, its.temporal.client)).isBehind;
     const add = (state: string, age: number) =>

@@ -71,18 +71,6 @@ describe('the workflow outbox', () => {
     expect(await countWaiting(db, 'sandboxTransfer', 100)).toBe(0);
   });
 
-  it('starts nothing for a transaction that is rolled back', async () => {
-    const work = db.transaction(async (tx) => {
-      await enqueueWorkflow(tx, {
-        ...{ workflowId: 'rolled-back', type: 'recoverEndpoint', taskQueue: TASK_QUEUE, clientId, input: {} },
-        ...{ summary: '', renewedWithin: 60 },
-      });
-      throw new Error('not this time');
-    });
-    await expect(work).rejects.toThrow('not this time');
-    expect(await db.prisma.workflowStart.count()).toBe(0);
-  });
-
   it('ends expired work before it starts anything, even while Temporal is unavailable', async () => {
     await enqueue();
     let ended = 0;
@@ -93,17 +81,6 @@ describe('the workflow outbox', () => {
       },
     });
     await waitFor('the call', () => ended > 1);
-  });
-
-  it('counts a workflow that a dead worker started without a mark as started', async () => {
-    const id = await enqueue();
-    open();
-    await started(id);
-    const { runId } = await describeWorkflow(id);
-    await db.query('update workflow_starts set started_at = null, start_after = now()', []);
-    await started(id);
-    expect((await describeWorkflow(id)).runId).toBe(runId);
-    expect(await ahead(id)).toBeGreaterThan(60);
   });
 
   it('starts a terminated workflow again with the input of the row, and leaves a running one alone', async () => {

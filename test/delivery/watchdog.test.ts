@@ -5,13 +5,11 @@ import { watchdog } from '../../src/delivery/watchdog.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import type { Periodic } from '../../src/platform/periodic.js';
 import { makeBacklog } from '../support/backlog.js';
-import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
+import { commitEvent } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import { createTestDispatchers } from '../support/dispatcher.js';
-import { setOutbox } from '../support/outbox.js';
 import { silentLog } from '../support/silent-log.js';
 import { waitFor } from '../support/wait-for.js';
-import { attemptedEvent } from '../support/workflow-starter.js';
 
 const MINUTE = 60_000;
 
@@ -37,17 +35,6 @@ function open(onQueued = () => {}, handle: Handle = db, log = silentLog): Period
   loop.start();
   return loop;
 }
-const idOf = ({ deliveries }: CommittedEvent) => deliveries[0]!.deliveryId;
-/** An event whose delivery has failed once, is overdue, and whose workflow has started. */
-async function overdue(by: number): Promise<CommittedEvent> {
-  const event = await attemptedEvent(db, 'pending');
-  const nextAttemptAt = new Date(Date.now() - by);
-  await db.prisma.delivery.update({ where: { id: idOf(event) }, data: { nextAttemptAt } });
-  await setOutbox(db, event.eventId, null);
-  return event;
-}
-const queueOf = (event: CommittedEvent) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId: idOf(event) } });
-
 describe('the watchdog', () => {
   it('continues in batches until nothing is overdue', async () => {
     const { clientId, deliveries } = await commitEvent(db);
@@ -78,30 +65,6 @@ describe('the watchdog', () => {
     const sums = await Promise.all(workers);
     expect(sums.reduce((all, sum) => all + sum)).toBe(1_000);
     expect(sums.filter((sum) => sum > 0).length).toBeGreaterThan(1);
-  });
-
-  it('warns of a Postgres fault, and once a pass of deliveries that no workflow woke', async () => {
-    const event = await overdue(10 * MINUTE);
-    const lines: unknown[] = [];
-    const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
-      warn: (line: unknown) => void lines.push(line),
-    });
-    let calls = 0;
-    const flaky: Handle = Object.create(db, {
-      query: {
-        async value(text: string, values: unknown[]) {
-          calls++;
-          if (calls === 1) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-          return db.query(text, values);
-        },
-      },
-    });
-    open(undefined, flaky, log);
-    await waitFor('the fault', () => lines.length === 1);
-    open(undefined, flaky, log);
-    await waitFor('the attempt in the queue', () => queueOf(event));
-    await waitFor('the line', () => lines.length === 2);
-    expect(lines[1]).toEqual({ deliveries: 1 });
   });
 
   const SHARED_EVENTS = `

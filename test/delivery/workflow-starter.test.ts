@@ -4,7 +4,6 @@ import { ServiceError } from '@temporalio/client';
 import type { DueState } from '../../src/delivery/outbox.js';
 import { retryDelivery } from '../../src/delivery/retry.js';
 import { IDLE_FOR_START } from '../../src/delivery/workflow-starter.js';
-import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
@@ -59,18 +58,6 @@ describe('the workflow starter', () => {
     // 100 clients in batches of 32.
     expect(texts.length).toBeGreaterThanOrEqual(4);
     expect(texts.length).toBeLessThanOrEqual(3 * 4);
-  });
-
-  it('starts no second workflow after a crash between start and mark, while it runs', async () => {
-    const event = await attemptedEvent(its.db, 'pending');
-    const starter = its.starters.open();
-    await its.starters.done(event);
-    const { runId } = await describeWorkflow(event);
-    await setOutbox(event, 'start');
-    starter.request();
-    await its.starters.done(event);
-    expect((await describeWorkflow(event)).runId).toBe(runId);
-    expect(await signalsOf(event)).toEqual([]);
   });
 
   it('starts the workflow of a delivered event once, and that of a failed one again after it has ended', async () => {
@@ -132,16 +119,6 @@ describe('the workflow starter', () => {
     await Promise.all(events.map(its.starters.done));
   });
 
-  it('ends a start that hangs after 10 s', async () => {
-    const event = await attemptedEvent(its.db, 'pending');
-    const { temporal, asked } = fakeTemporal();
-    const now = Date.now();
-    its.starters.open({ temporal });
-    await its.starters.done(event);
-    expect(asked[0]!.deadline - now).toBeGreaterThanOrEqual(10_000);
-    expect(asked[0]!.deadline - Date.now()).toBeLessThanOrEqual(10_000);
-  });
-
   it('starts all other events while Temporal rejects the input of one, even the first', async () => {
     const poison = await attemptedEvent(its.db, 'pending');
     await setOutbox(poison, 'again');
@@ -182,17 +159,6 @@ describe('the workflow starter', () => {
     expect(ids()).toEqual([event.eventId]);
   });
 
-  it('wakes the workflow that waits for a queued first attempt, since another delivery has failed', async () => {
-    const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [60_000] });
-    await makeOne(its.db, idOf(event), refusedBy(503));
-    its.starters.open();
-    await its.starters.done(event);
-    const before = await signalsOf(event);
-    await makeOne(its.db, idOf(event, 1));
-    await its.starters.done(event);
-    expect((await signalsOf(event)).length).toBe(before.length + 1);
-  });
-
   it('gives way to attempts: starts as many as the idle time of the process pays for', async () => {
     const { clientId, ...first } = await attemptedEvent(its.db, 'pending');
     const events: CommittedEvent[] = [{ clientId, ...first }];
@@ -212,23 +178,4 @@ describe('the workflow starter', () => {
     idle += 1_000_000;
     await Promise.all(events.map(its.starters.done));
   });
-
-  it('reads the table again when it is asked to during a read that finds nothing', async () => {
-    let reads = 0;
-    const counting: Handle = Object.create(its.db, {
-      query: {
-        value: async (text: string, values: unknown[]) => {
-          reads++;
-          if (reads === 1) starter.request();
-          return its.db.query(text, values);
-        },
-      },
-    });
-    const waiting = async () => ({ starts: false });
-    const starter = its.starters.open({ db: counting, waiting });
-    starter.request();
-    await waitFor('another read', () => reads === 2);
-  });
 });
-
-describe('the workflow of an event', () => {});

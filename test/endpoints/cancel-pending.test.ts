@@ -63,13 +63,6 @@ describe('an endpoint with a backlog that is disabled', () => {
     expect(await read(endpoint)).toMatchObject({ enabled: false, cancellingAfter: null });
   });
 
-  it('may be enabled at once if it had at most 1,000 pending deliveries', async () => {
-    const endpoint = await endpointWith(CANCELLED_AT_ONCE);
-    await disable(endpoint);
-    expect(await setEnabled(endpoint, true)).toMatchObject({ enabled: true });
-    expect(await countDeliveries(db, endpoint.id)).toEqual({ endpoint_disabled: 1_000 });
-  });
-
   it('is enabled by neither owner nor operator before the last delivery is cancelled', async () => {
     const endpoint = await endpointWith(1_001);
     await disable(endpoint);

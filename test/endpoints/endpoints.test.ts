@@ -5,15 +5,12 @@ import {
   type EndpointRules,
   getEndpoint,
   setEndpointEnabledByOperator,
-  setEndpointLimitByOperator,
   updateEndpoint,
 } from '../../src/endpoints/endpoints.js';
 import type { Endpoint } from '../../src/platform/database/generated/client.js';
 import { createLog } from '../../src/platform/telemetry/log.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import { lease } from '../support/attempt.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
-import { commitEvent } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
 import {
   BY_OPERATOR as by,
@@ -106,13 +103,6 @@ describe('the periods in which an endpoint was disabled', () => {
     expect(await periodsOf(other.id)).toEqual([]);
   });
 
-  it('are unchanged by an update that changes neither state nor reason', async () => {
-    const { id, clientId, url } = await endpoint(false);
-    await db.transaction((tx) => disableEndpoint(tx, id, 'gone'));
-    await updateEndpoint(db, rules, masterKeys, { by, clientId, id, url, description: 'new', enabled: false });
-    expect(await periodsOf(id)).toEqual([['owner', false]]);
-  });
-
   it('begin anew when the reason changes', async () => {
     const { id } = await endpoint(false);
     await setEndpointEnabledByOperator(db, OPERATOR, id, false);
@@ -142,31 +132,6 @@ describe('the periods in which an endpoint was disabled', () => {
     for (const [i, { startedAt }] of periods.entries()) {
       expect(startedAt.getTime()).toBeGreaterThanOrEqual(periods[i - 1]?.endedAt?.getTime() ?? 0);
     }
-  });
-});
-
-describe('the limit of concurrent attempts of an endpoint', () => {
-  it('reaches the dispatcher with the event, and with the attempt that it leases', async () => {
-    const event = await commitEvent(db);
-    expect(event.deliveries[0]?.maxConcurrency).toBeNull();
-    expect(await lease(db, event.deliveries[0]!.deliveryId)).toMatchObject({ maxConcurrency: null });
-    await setEndpointLimitByOperator(db, OPERATOR, event.deliveries[0]!.endpointId, 'maxConcurrency', 7);
-    const next = await commitEvent(db, { clientId: event.clientId, endpoints: 0 });
-    expect(next.deliveries[0]?.maxConcurrency).toBe(7);
-    expect(await lease(db, next.deliveries[0]!.deliveryId)).toMatchObject({ maxConcurrency: 7 });
-  });
-
-  it('is changed by the operator with an audit entry, once', async () => {
-    const { id } = await makeEndpoint(db, await makeClient(db));
-    for (const limit of [5, 5, null]) {
-      const changed = await setEndpointLimitByOperator(db, OPERATOR, id, 'maxConcurrency', limit);
-      expect(changed).toMatchObject({ maxConcurrency: limit });
-    }
-    const entries = await db.prisma.auditEntry.findMany({ where: { target: id }, orderBy: { id: 'asc' } });
-    expect(entries.map(({ action, details }) => [action, details])).toEqual([
-      ['endpoints.set-concurrency', expect.objectContaining({ was: 'default', limit: 5 })],
-      ['endpoints.set-concurrency', expect.objectContaining({ was: 5, limit: 'default' })],
-    ]);
   });
 });
 
@@ -217,12 +182,5 @@ describe('the cancellation of backlogs', () => {
     const done = await withWorkers(3, untilNoneIsLeft);
     expect(done.sort()).toEqual(endpoints.sort());
     for (const id of endpoints) expect(await countDeliveries(db, id)).toEqual({ endpoint_disabled: 4_500 });
-  });
-
-  test('an endpoint enabled meanwhile by SQL keeps its deliveries', async () => {
-    const id = await cancelling(500);
-    await db.prisma.endpoint.update({ where: { id }, data: { enabled: true, disabledReason: null } });
-    await withWorkers(1, untilNoneIsLeft);
-    expect(await countDeliveries(db, id)).toEqual({ endpoint_disabled: 1_000, pending: 500 });
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Registry } from 'prom-client';
 import { nodesOf, openExplained, rowsOf } from '../../bench/lists/plans.js';
-import { measureClients, readClientResults } from '../../src/endpoints/client-results.js';
+import { readClientResults } from '../../src/endpoints/client-results.js';
 import { COUNTED_PENDING, isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
@@ -74,17 +73,6 @@ describe('readEndpointHealth', () => {
     const { id } = await makeEndpoint(db, clientId);
     await pendingDeliveries(id, COUNTED_PENDING + 5, new Date());
     expect((await healthOf(id))?.pending).toMatchObject({ count: COUNTED_PENDING, more: true });
-  });
-
-  it('takes the last success of a delivery that ended before attempts were counted', async () => {
-    const { id } = await makeEndpoint(db, clientId);
-    await pendingDeliveries(id, 1, new Date());
-    const finishedAt = new Date('2026-11-20T10:00:00Z');
-    await db.prisma.delivery.updateMany({
-      where: { endpointId: id },
-      data: { status: 'succeeded', finishedAt, nextAttemptAt: null },
-    });
-    expect(await healthOf(id)).toMatchObject({ succeeded: 0, lastSuccessAt: finishedAt });
   });
 
   it('names the start of the current run of failures, also from removed hours and in any order of writes', async () => {
@@ -263,13 +251,5 @@ describe('the gauge of clients', () => {
     await clientWith({ ...refusedBy(500), startedAt: minutesAgo(90) });
     await hours.write();
     expect(await readClientResults(db)).toEqual({ reached: 2, failing: 2 });
-  });
-
-  test('reports clients as unknown (NaN) while Postgres is unavailable', async () => {
-    const registry = new Registry();
-    measureClients(registry, () => Promise.reject(new Error('connect ECONNREFUSED')));
-    const text = await registry.metrics();
-    expect(text).toContain('webhook_clients{result="reached"} Nan\n');
-    expect(text).toContain('webhook_clients{result="failing"} Nan\n');
   });
 });

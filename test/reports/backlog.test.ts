@@ -7,16 +7,6 @@ import { setOutbox } from '../support/outbox.js';
 
 const db = await openTestDatabase();
 
-const none = { attempt: 0, again: 0, start: 0, delivered: 0 };
-
-test('reports zeros when nothing waits', async () => {
-  expect(await readBacklog(db)).toEqual({
-    waiting: none,
-    oldestAge: none,
-    ...{ sleeping: 0, overdue: 0, mostOverdue: 0, oldestKeptAge: 0 },
-  });
-});
-
 test('counts queued attempts and waiting events by state, and finds the oldest of all clients', async () => {
   const events = [];
   for (let i = 0; i < 6; i++) events.push(await commitEvent(db));

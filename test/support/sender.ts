@@ -17,7 +17,7 @@ export const secret = new Secret('whsec_0123456789abcdef');
 export const body = '{"id":"1","data":{"name":"Zoë 東京"}}';
 const guard = createAddressGuard({ allowPrivate: true, blocked: [] });
 
-/** A file that delivery/sender/certificates/make.sh makes. */
+/** A certificate or key, valid until 2119. The issuer's key is gone: certificates.ts makes others. */
 const file = (name: string) => readFileSync(join(import.meta.dirname, '../delivery/sender/certificates', name), 'utf8');
 export const issuer = file('ca.pem');
 export const identity = (name: string) => ({ key: file(`${name}.key`), cert: file(`${name}.pem`) });

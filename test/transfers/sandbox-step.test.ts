@@ -82,14 +82,6 @@ describe('an automatic step', () => {
     },
   );
 
-  it('that was made stays made after a manual change, and the next one is not made', async () => {
-    const id = await make('SANDBOX-COMPLETE');
-    await step(id, 1);
-    await manually(id, 'CANCELLED');
-    expect(await step(id, 1)).toEqual({ made: true, status: 'CANCELLED' });
-    expect(await step(id, 2)).toEqual({ made: false, status: 'CANCELLED' });
-  });
-
   it('and a manual change at the same moment: one of them wins', async () => {
     for (let run = 0; run < 10; run++) {
       const id = await make('SANDBOX-COMPLETE');

@@ -62,17 +62,6 @@ describe('deliverEvent', () => {
     expect(red).toHaveLength(7);
   });
 
-  it('runs the ladders of several endpoints in parallel', async () => {
-    const dead = delivery({ host: 'dead.example.com', wait: 0 });
-    const good = delivery({ host: 'good.example.com', wait: 0 });
-    const { failure, requests } = await deliverEvents.run([dead, good], (request) =>
-      request.deliveryId === dead.deliveryId ? refused(request) : succeeded(request),
-    );
-    expect(requests.filter(({ deliveryId }) => deliveryId === good.deliveryId)).toHaveLength(1);
-    expect(requests.filter(({ deliveryId }) => deliveryId === dead.deliveryId)).toHaveLength(7);
-    expect(failure).toMatch(/^dead\.example\.com …[0-9a-f]{8}: /);
-  });
-
   it('sleeps until the planned time, and not for the whole wait when it started late', async () => {
     const start = await asleep(2 * MINUTE, { wait: 5 * MINUTE });
     const { eventId } = await deliverEvents.run([start], succeeded);
@@ -178,19 +167,6 @@ describe('deliverEvent, woken because a row has changed', () => {
     });
     expect(requests.map(({ deliveryId }) => deliveryId)).toEqual([failed.deliveryId, start.deliveryId]);
     expect((await timersOf(eventId)).slice(0, 2)).toEqual([expect.any(Number), 600]);
-  });
-
-  it('takes up a delivery that the event lacked', async () => {
-    const [start, missing] = [await asleep(), delivery({ host: 'new.example.com', wait: 0 })];
-    const { requests, result } = await deliverEvents.run([start], succeeded, {
-      rows: async () => [start, missing],
-      async during(workflowId) {
-        await untilAsleep(workflowId);
-        await wake(workflowId);
-      },
-    });
-    expect(requests.map(({ deliveryId }) => deliveryId)).toEqual([missing.deliveryId, start.deliveryId]);
-    expect(result).toHaveLength(2);
   });
 
   it('reads once more before it ends, when the signal comes with its last task', async () => {

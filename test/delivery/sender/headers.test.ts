@@ -67,11 +67,6 @@ test('the header is t and v0', () => {
   expect(header).toBe('t=2026-11-21T10:00:00.123Z,v0=22e3fb2a8e818f62b64c26027af0c0d2b0542dbf67299444300270476b507b9d');
 });
 
-test('a text has the same signature as a string and as bytes', () => {
-  const of = (body: string | Uint8Array) => sign({ secret: new Secret('s'.repeat(16)), t: 'T', body });
-  expect(of('{"name":"Zoë"}')).toBe(of(Buffer.from('{"name":"Zoë"}')));
-});
-
 const secrets = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((c) => String.fromCharCode(c)),
   minLength: 16,
@@ -84,17 +79,6 @@ test('a receiver verifies a signed body of any bytes', () => {
     fc.property(secrets, times, fc.uint8Array(), (secret, signedAt, body) => {
       const header = signatureHeader({ secret: new Secret(secret), t: signedAt.toISOString(), body });
       expect(verify({ header, body, secret, now: signedAt }).t).toEqual(signedAt);
-    }),
-  );
-});
-
-test('a receiver rejects a body with one flipped bit', () => {
-  fc.assert(
-    fc.property(secrets, times, fc.uint8Array({ minLength: 1 }), fc.nat(), (secret, signedAt, body, at) => {
-      const header = signatureHeader({ secret: new Secret(secret), t: signedAt.toISOString(), body });
-      const changed = Uint8Array.from(body);
-      changed[at % body.length]! ^= 1 << (at % 8);
-      expect(() => verify({ header, body: changed, secret, now: signedAt })).toThrow('the signature does not match');
     }),
   );
 });

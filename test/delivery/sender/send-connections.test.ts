@@ -84,16 +84,6 @@ describe('a request without a response', () => {
       await beside.terminate();
     }
   });
-
-  test('fails with dns when the name does not exist (RFC 6761 reserves .invalid)', async () => {
-    const lookUp = async () => {
-      throw Object.assign(new Error('queryA ENOTFOUND receiver.invalid'), { code: 'ENOTFOUND' });
-    };
-    expect(await sender({}, { resolver: { lookUp } }).send(outgoing('http://receiver.invalid/'))).toMatchObject({
-      error: 'dns',
-      ...none,
-    });
-  });
 });
 
 /** A receiver in a thread of its own. It says when the request is there, and responds once the other thread is busy. */
@@ -114,17 +104,6 @@ function drip(socket: Socket): void {
 }
 
 describe('connections', () => {
-  test('are reused', async () => {
-    const { url, connections, requests } = await receiver(OK);
-    const { send } = sender();
-    for (let i = 0; i < 20; i++) {
-      expect((await send(outgoing(url))).error).toBeNull();
-      await turn();
-    }
-    expect(requests).toHaveLength(20);
-    expect(connections()).toBe(1);
-  });
-
   test('are not shared between clients', async () => {
     const { url, connections } = await receiver(OK);
     const { send } = sender();
@@ -160,17 +139,6 @@ describe('connections', () => {
     const { send } = sender({ responseMs: 5_000 });
     const outcomes = await Promise.all(Array.from({ length: 120 }, () => send(outgoing(url))));
     expect(outcomes.filter(({ error }) => error !== null)).toEqual([]);
-  });
-
-  test('with a slow response do not delay the next request', async () => {
-    const slow: Socket[] = [];
-    const { url } = await receiver((socket, number) => (number === 1 ? slow.push(socket) : socket.write(OK)));
-    const { send } = sender();
-    const first = send(outgoing(url));
-    while (slow.length === 0) await turn();
-    expect((await send(outgoing(url))).error).toBeNull();
-    slow[0]!.write(OK);
-    expect((await first).error).toBeNull();
   });
 
   test('reach IPv6 literals and localhost', async () => {
