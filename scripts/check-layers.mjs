@@ -13,7 +13,7 @@ const LAYERS = [
   'src/local',
   'src/process',
   'activities',
-  'src/transfers src/checks src/notifications → src/reports',
+  'src/transfers src/checks src/recoveries src/notifications → src/reports',
   'src/delivery',
   'src/endpoints src/delivery/sender',
   'src/auth',

@@ -10,7 +10,7 @@ const STATEMENTS = {
   'test/http/read-plans.test.ts': `
     src/auth/clients.ts LIST_ORDINARY listOrdinaryClients
     src/auth/console-sessions.ts LIST
-    src/delivery/recovery-progress.ts listRecoveries
+    src/recoveries/recoveries.ts listRecoveries
     src/endpoints/window.ts WINDOW_WITH_DIGEST windowStatement
     src/endpoints/endpoints.ts listEndpoints
     src/endpoints/health.ts FAILING HEALTH LATEST newestDeliveries pendingLadders
@@ -37,8 +37,8 @@ const STATEMENTS = {
     src/reports/backlog.ts BACKLOG
     src/delivery/outbox.ts LEASE_EVENTS SKIP`,
   'test/delivery/watchdog.test.ts': 'src/delivery/queue.ts QUEUE_OVERDUE',
-  'test/delivery/deliver-missing.test.ts': 'src/delivery/recoveries.ts DELIVER_MISSING',
-  'test/delivery/recovery-plans.test.ts': 'src/delivery/recoveries.ts resetThose',
+  'test/recoveries/deliver-missing.test.ts': 'src/recoveries/batches.ts DELIVER_MISSING',
+  'test/recoveries/batch-plans.test.ts': 'src/recoveries/batches.ts resetThose',
   'test/endpoints/watch.test.ts': 'src/endpoints/watch.ts FAILING LOOKED_AT',
   'test/endpoints/cancel-pending.test.ts': 'src/endpoints/disable.ts CANCEL_PENDING',
   'test/transfers/erase-client.test.ts': 'src/transfers/erase-client.ts pageOf',

@@ -1,5 +1,4 @@
 export { checkReceiver } from './check-receiver.js';
 export { deliverEvent, progress, wake } from './deliver-event.js';
 export { notify } from './notify.js';
-export { recoverEndpoint } from './recover-endpoint.js';
 export { sandboxTransfer } from './sandbox-transfer.js';

@@ -1,9 +1,9 @@
-import { countAsleep, countRecoverable } from '../../src/delivery/recoveries.js';
 import { isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import { readWindow, readWithinLimits } from '../../src/endpoints/window.js';
 import type { Handle } from '../../src/platform/database/database.js';
 import { DeliveryStatus } from '../../src/platform/database/generated/enums.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
+import { countAsleep, countRecoverable } from '../../src/recoveries/start-recovery.js';
 import {
   getDeliveryWithAttempts,
   listAttempts,

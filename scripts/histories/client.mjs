@@ -45,17 +45,6 @@ export function actor({ call, receiver, temporal }, keep) {
     },
     retry: (deliveryId) => call('POST', `/deliveries/${deliveryId}/retry`),
     recover: (webhookId) => call('POST', `/webhook-endpoints/${webhookId}/recover`, { since: '2026-01-01T00:00:00Z' }),
-    recoverWithMissing: (webhookId) =>
-      call('POST', `/webhook-endpoints/${webhookId}/recover`, {
-        since: new Date(Date.now() - 3_600_000).toISOString(),
-        include_missing: true,
-      }),
-    /** The id of the workflow that recovers an endpoint. */
-    recoveryOf: (webhookId) =>
-      until('a recovery', async () => {
-        const query = `WorkflowType = 'recoverEndpoint' and WebhookIds = '${webhookId}'`;
-        for await (const { workflowId } of temporal.workflow.list({ query })) return workflowId;
-      }),
     /** @returns the id of the started workflow */
     async check(webhookId) {
       return `check-${(await call('POST', `/webhook-endpoints/${webhookId}/checks`)).id}`;
@@ -66,13 +55,6 @@ export function actor({ call, receiver, temporal }, keep) {
       until(`a delivery that is ${status}`, async () => (await read(deliveryId)).status === status),
     async keep(name, workflowId) {
       keep(name, await temporal.workflow.getHandle(workflowId).fetchHistory());
-    },
-    /** Starts a running recovery again, with another input. @returns the id of the new run */
-    async restartRecovery(workflowId, input) {
-      const args = [{ ...(await acts.inputOf(workflowId)), ...input }];
-      const { taskQueue } = await temporal.workflow.getHandle(workflowId).describe();
-      const options = { workflowId, taskQueue, args, workflowIdConflictPolicy: 'TERMINATE_EXISTING' };
-      return (await temporal.workflow.start('recoverEndpoint', options)).firstExecutionRunId;
     },
     /** Waits until the workflow's last event is a timer of so many seconds, or up to one less. */
     asleep: (workflowId, seconds) =>
@@ -110,14 +92,6 @@ export function actor({ call, receiver, temporal }, keep) {
       const handle = temporal.workflow.getHandle(workflowId, runId);
       const status = async () => (await handle.describe().catch(() => undefined))?.status.name ?? 'RUNNING';
       await until(`the end of ${workflowId}`, async () => (await status()) !== 'RUNNING');
-    },
-    /** The workflow's input in its history. */
-    async inputOf(workflowId) {
-      const handle = temporal.workflow.getHandle(workflowId);
-      await until('a workflow', () => handle.describe().catch(() => undefined));
-      const { events } = await handle.fetchHistory();
-      const { payloads } = events[0].workflowExecutionStartedEventAttributes.input;
-      return JSON.parse(Buffer.from(payloads[0].data).toString());
     },
   };
   return acts;

@@ -1,8 +1,9 @@
 import type { CheckReceiverInput } from '../../workflows/check-receiver.js';
 import { receiverName } from '../../workflows/receiver.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
-import { admitWorkflow, enqueueWorkflow } from '../delivery/workflow-starts.js';
-import { getEndpoint, refuseInactive } from '../endpoints/endpoints.js';
+import { enqueueWorkflow } from '../delivery/workflow-starts.js';
+import { getEndpoint } from '../endpoints/endpoints.js';
+import { refuseAnother, refuseInactive } from '../endpoints/refusals.js';
 import { receiverOf } from '../endpoints/url.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { type Handle, lockInTransaction, readClock } from '../platform/database/database.js';
@@ -43,7 +44,8 @@ export async function startCheck(
   const endpoint = await getEndpoint(tx, clientId, endpointId);
   refuseInactive(endpoint);
   await endUnstartedChecks(tx, clientId);
-  await admitWorkflow(tx, { type: 'checkReceiver', clientId, endpointId }, LIMITS.checksAtOnce, 'check');
+  const running = await tx.query<{ endpointId: string }>(RUNNING, [clientId]);
+  refuseAnother('check', endpointId, running, LIMITS.checksAtOnce);
   await ofEndpoint.consume(tx, endpointId);
   await ofClient.consume(tx, clientId);
   const { id: checkId } = await takeId(tx);
@@ -63,6 +65,9 @@ export async function startCheck(
   await recordAudit(tx, { ...by, action: 'endpoints.check', target: endpointId, details });
   return checkId;
 }
+
+const RUNNING = `
+select endpoint_id as "endpointId" from receiver_checks where finished_at is null and client_id = $1::uuid`;
 
 const BEGIN = 'insert into receiver_checks (id, client_id, endpoint_id) values ($1::uuid, $2::uuid, $3::uuid)';
 

@@ -42,19 +42,6 @@ export class CommittedUntil {
   }
 }
 
-/** `untilAppended` waits so long at most, ms: twice as long as the service keeps a transaction open. */
-const LONGEST = 30_000;
-
-/**
- * Waits until the statements that are appending events now have committed. Such a statement may have read an endpoint
- * before it was enabled: its event has no delivery there, and is not visible yet. A statement that begins later sees
- * the endpoint enabled, and makes the delivery itself.
- */
-export async function untilAppended(db: Pick<Handle, 'query'>): Promise<void> {
-  let { open } = await readOpen(db);
-  for (let waited = 0; open.length > 0 && waited < LONGEST; waited += PAUSE) open = await stillOpen(db, open);
-}
-
 /** Which of these transactions are open a moment later. */
 async function stillOpen(db: Pick<Handle, 'query'>, before: readonly Transaction[]): Promise<Transaction[]> {
   await sleep(PAUSE);

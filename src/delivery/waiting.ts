@@ -11,6 +11,8 @@ export interface Waiting {
   expired: boolean;
   /** Events that wait for their workflow, leased ones included. */
   starts: boolean;
+  /** Recoveries run. */
+  recoveries: boolean;
   /** Workflows other than those of events are due for a start (workflow_starts). */
   workflows: boolean;
   /** Whether the sandbox queue may have tasks: there is a row of a simulated transfer, or of a check. */
@@ -38,7 +40,14 @@ export const readWaiting = (db: Handle, looksAtQueue: boolean): Promise<Waiting>
   rowOf<Waiting>(db, WAITING, [looksAtQueue]);
 
 /** What a loop expects when it does not know. The sandbox queue, once it is served, needs no reading. */
-export const ANY: Waiting = { queued: true, expired: true, starts: true, workflows: true, sandboxUsed: false };
+export const ANY: Waiting = {
+  queued: true,
+  expired: true,
+  starts: true,
+  recoveries: true,
+  workflows: true,
+  sandboxUsed: false,
+};
 
 /**
  * SQL: whether the first or the last lease to end is free. In the order of the index, since Postgres scans the table
@@ -51,6 +60,7 @@ const WAITING = `
 select $1::boolean and exists (select from queue where lease_until is null order by endpoint_id limit 1) as queued,
   $1::boolean and (${endOfLease('asc')} or ${endOfLease('desc')}) as expired,
   exists (select from outbox order by client_id limit 1) as starts,
+  exists (select from recoveries where finished_at is null limit 1) as recoveries,
   exists (select from workflow_starts where start_after <= now() order by start_after limit 1) as workflows,
   exists (select from sandbox_transfers order by transfer_id desc limit 1)
     or exists (select from receiver_checks order by started_at desc limit 1) as "sandboxUsed"`;

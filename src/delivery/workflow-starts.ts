@@ -1,11 +1,9 @@
 import { type Handle, rowOf } from '../platform/database/database.js';
-import { describeLimit, type Limit } from '../platform/limits.js';
-import { Refusal, type RefusalCode } from '../platform/refusal.js';
 
 /** A workflow that runs until the work of its row has ended. */
 export interface WorkflowStart {
   workflowId: string;
-  type: 'recoverEndpoint' | 'checkReceiver' | 'sandboxTransfer' | 'notify';
+  type: 'checkReceiver' | 'sandboxTransfer' | 'notify';
   taskQueue: string;
   /** The fairness key, and the search attribute `ClientId`. */
   clientId: string;
@@ -24,7 +22,7 @@ export interface WorkflowStart {
 /**
  * Records in the caller's transaction that a workflow is needed, so that no start is lost while Temporal is unavailable
  * or when a process dies. The row lives until the workflow has ended. Its activities move `start_after` ahead, and the
- * last one deletes the row, as do the cancellation of a recovery and the end of a check that never started. So a
+ * last one deletes the row, as does the end of a check that never started. So a
  * terminated workflow and one of a lost Temporal store start again.
  */
 export async function enqueueWorkflow(tx: Handle, start: WorkflowStart): Promise<void> {
@@ -40,40 +38,6 @@ values ($1, $2, $3, $4::uuid, $5::uuid, $6::uuid, $7::jsonb, $8, $9::int)`;
 
 /** SQL, the assignments of an update: an activity of the workflow runs. */
 export const KEPT = `started_at = coalesce(started_at, now()), start_after = now() + renewed_within * interval '1 second'`;
-
-/**
- * Admits a workflow for an endpoint: one of its type at a time, and so many of its client. Call it in a transaction
- * that excludes the client's others.
- * @throws Refusal with the limit's code
- */
-export async function admitWorkflow(
-  tx: Handle,
-  { type, clientId, endpointId }: Pick<WorkflowStart, 'type' | 'clientId' | 'endpointId'>,
-  limit: Limit,
-  noun: string,
-): Promise<void> {
-  const running = await readRunning(tx, clientId, type);
-  const ofEndpoint = running.some((one) => one.endpointId === endpointId);
-  if (!ofEndpoint && running.length < limit.amount) return;
-  throw new Refusal(
-    limit.code as RefusalCode,
-    ofEndpoint
-      ? `This endpoint has a running ${noun}. Wait until it ends.`
-      : `Limit: ${describeLimit(limit)}. Wait until one ends.`,
-  );
-}
-
-/** The endpoints of a client's workflows of a type that have not ended. */
-export function readRunning(
-  db: Handle,
-  clientId: string,
-  type: WorkflowStart['type'],
-): Promise<{ endpointId: string | null }[]> {
-  return db.query(RUNNING, [clientId, type]);
-}
-
-const RUNNING = `
-select endpoint_id as "endpointId" from workflow_starts where client_id = $1::uuid and type = $2`;
 
 /** Called by the activities of a workflow: while it runs, it is not started again. */
 export async function keepStarted(db: Handle, workflowId: string): Promise<void> {

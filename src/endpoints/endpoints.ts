@@ -17,6 +17,7 @@ import {
   type WantedHeader,
   withStoredValues,
 } from './headers.js';
+import { refuseWhileCancelling } from './refusals.js';
 import { type EndpointUrlRules, findUrlError, hostOf } from './url.js';
 
 /** An environment's rules for endpoints. */
@@ -310,24 +311,6 @@ export async function lockEndpoint(tx: Handle, clientId: string | null, id: stri
     [id, clientId],
   );
   return getEndpoint(tx, clientId, id);
-}
-
-/** @throws Refusal endpoint_not_active */
-export function refuseInactive({ enabled }: Pick<Endpoint, 'enabled'>): void {
-  if (!enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled; enable it first.');
-}
-
-/**
- * Until the last delivery of its backlog is cancelled, an endpoint stays disabled. Otherwise the rest would be sent, or
- * deliveries that come later would be cancelled.
- * @throws Refusal cancellation_in_progress
- */
-export function refuseWhileCancelling({ cancellingAfter }: Pick<Endpoint, 'cancellingAfter'>): void {
-  if (cancellingAfter === null) return;
-  throw new Refusal(
-    'cancellation_in_progress',
-    'The pending deliveries of this endpoint are still being cancelled; try again in a few seconds.',
-  );
 }
 
 /** Validation errors of a URL that are error codes of the API too. */

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { createCheckActivities } from '../../activities/check-receiver.js';
 import { createDeliverActivities } from '../../activities/deliver.js';
 import { createNotifyActivities } from '../../activities/notify.js';
-import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
 import { createSandboxTransferActivities } from '../../activities/sandbox-transfer.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
 import { SANDBOX_TASK_QUEUE } from '../../workflows/sandbox-task-queue.js';
@@ -29,6 +28,7 @@ import { EndpointHours } from '../endpoints/hours.js';
 import { measureNotified, readNotified } from '../endpoints/notified.js';
 import { notifier, operatorSender } from '../notifications/notify.js';
 import { removeExpired } from '../platform/remove-expired.js';
+import { carryOutRecoveries } from '../recoveries/carry-out.js';
 import { COUNTED, measureAttempts, measureBacklog, readBacklog } from '../reports/backlog.js';
 import { readSdkMetrics, TemporalWorker } from '../temporal/worker.js';
 import { measureSandboxTransfers } from '../transfers/sandbox.js';
@@ -99,7 +99,6 @@ export function createDeliveryEngine(context: RoleContext) {
       taskQueue: TASK_QUEUE,
       activities: {
         ...createDeliverActivities(database, dispatcher, log),
-        ...createRecoveryActivities(database, retryDelays, metrics, (at) => dispatcher.expectOrTell(at)),
         ...createNotifyActivities({ ...context, sender, operator }),
       },
       // A small cache is enough: a cached workflow takes 140 KB, and reading a short history again is cheap.
@@ -132,6 +131,10 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     watchdog(database, (at) => dispatcher.expectAndTell(at), log),
     cancelBacklogs({ db: database, workers, log }),
+    carryOutRecoveries({
+      ...{ db: database, workers, waiting, retryDelays, metrics, log },
+      onQueued: (at) => dispatcher.expectOrTell(at),
+    }),
     removeExpired({ db: database, workers, retention: config.retention, log }),
     notifier({ db: database, workers, operator: operator !== undefined, retryDelays, log }),
     skipWorkflowsLoop({

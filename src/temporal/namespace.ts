@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type Connection, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import { Client, type Connection, ScheduleNotFoundError } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../platform/config/config.js';
 import { formatDuration } from '../platform/duration.js';
@@ -30,7 +30,7 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
     if (change) done.push(`namespace ${namespace} ${change}`);
     const added = await onceKnown(() => registerSearchAttributes(connection, namespace));
     if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
-    if (await endFormerSchedule(new Client({ connection, namespace }))) done.push('schedule retention removed');
+    if (await endFormerWorkflows(new Client({ connection, namespace }))) done.push('schedule retention removed');
     return done;
   } catch (error) {
     if (!isNotAllowed(error)) throw error;
@@ -124,19 +124,25 @@ export async function missingAttributes(client: Client, connection: Operator): P
   return missing;
 }
 
+const FORMER = `ExecutionStatus = 'Running' and WorkflowType in ('removeExpired', 'recoverEndpoint')`;
+
 /**
- * Removes the Schedule of release 1.0, whose workflow has removed expired rows. A run of it ends too.
- * @returns whether there was one
+ * Ends what workers do without Temporal since release 1.1: the Schedule that removes expired rows, and the workflows of
+ * recoveries.
+ * @returns whether there was the Schedule
  */
-async function endFormerSchedule({ schedule, workflow }: Client): Promise<boolean> {
-  const isGone = (error: Error) => {
-    if (!(error instanceof ScheduleNotFoundError || error instanceof WorkflowNotFoundError)) throw error;
-    return false;
-  };
-  const handle = schedule.getHandle('retention');
-  const removed = await handle.delete().then(() => true, isGone);
-  if (removed) await workflow.getHandle('retention').terminate('a worker removes expired rows').catch(isGone);
-  return removed;
+async function endFormerWorkflows({ schedule, workflow }: Client): Promise<boolean> {
+  const wasThere = await schedule
+    .getHandle('retention')
+    .delete()
+    .then(() => true)
+    .catch((error) => {
+      if (error instanceof ScheduleNotFoundError) return false;
+      throw error;
+    });
+  for await (const { workflowId } of workflow.list({ query: FORMER }))
+    await workflow.getHandle(workflowId).terminate('a worker does this without a workflow');
+  return wasThere;
 }
 
 /** The oldest supported release (docs/operations/temporal.md), and the first one whose task queues can be fair. */

@@ -105,8 +105,6 @@ describe('recover, and `recoveries`', () => {
     const started = { webhookId, client_id: clientId, count: 1, missing: 1, pending: 0 };
     const { id, ...result } = await json(...recover, '--include-missing');
     expect(result).toEqual(started);
-    const starts = () => database.prisma.workflowStart.findMany({ where: { endpointId: webhookId } });
-    expect(await starts()).toMatchObject([{ type: 'recoverEndpoint', input: { includeMissing: true } }]);
     expect(await run(...recover)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^This endpoint has a running recovery/),
@@ -118,7 +116,6 @@ describe('recover, and `recoveries`', () => {
     expect((await run(...cancel)).stdout).toMatch(/^status +cancelled$/m);
     const again = await run(...cancel);
     expect([again.code, again.stderr]).toEqual([1, 'The recovery is cancelled; there is nothing to cancel.\n']);
-    expect(await starts()).toEqual([]);
     const entries = await database.prisma.auditEntry.findMany({ where: { target: webhookId }, orderBy: { id: 'asc' } });
     expect(entries.map(({ action }) => action)).toEqual(['endpoints.recover', 'endpoints.cancel-recovery']);
   });

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Record } from './record.js';
 
 /** The workflows that must end. Those of notifications fail if nobody receives them. */
-const OURS = new Set(['deliverEvent', 'recoverEndpoint', 'sandboxTransfer', 'notify']);
+const OURS = new Set(['deliverEvent', 'sandboxTransfer', 'notify']);
 
 export function runningWorkflows(temporal: Client): Promise<number> {
   const types = [...OURS].map((type) => `'${type}'`).join();
@@ -36,19 +36,4 @@ export async function judgeWorkflows(temporal: Client, record: Record, rungs: nu
     if (!known.has(id)) faults.push(`an event without a workflow: ${id}`);
   }
   return faults;
-}
-
-/** Describes the recovery of an endpoint: its state and the end of its history. */
-export async function describeRecovery(temporal: Client, webhookId: string): Promise<string> {
-  const query = `WorkflowType = 'recoverEndpoint' and WebhookIds = '${webhookId}'`;
-  const latest = await temporal.workflow.list({ query, pageSize: 1 })[Symbol.asyncIterator]().next();
-  if (latest.done) return 'no workflow';
-  const handle = temporal.workflow.getHandle(latest.value.workflowId);
-  const { status, raw } = await handle.describe();
-  const { events } = await handle.fetchHistory();
-  const last = events
-    ?.slice(-6)
-    .map((event) => JSON.stringify(event, (_, value) => (value === null ? undefined : value)));
-  const { pendingActivities, pendingWorkflowTask } = raw;
-  return [status.name, JSON.stringify({ pendingActivities, pendingWorkflowTask }), ...(last ?? [])].join('\n    ');
 }

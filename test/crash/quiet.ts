@@ -12,9 +12,7 @@ import type { Service } from './service.js';
  */
 const STUCK_AFTER = 150_000;
 
-/**
- * ms that the quiet must last: Temporal lists a started workflow late, and an accepted recovery may not have started.
- */
+/** ms that the quiet must last: Temporal lists a started workflow late. */
 const LISTED_AFTER = 3_000;
 
 /** Makes the time limits expire as soon as every process runs again, for runs that cannot wait for them. */

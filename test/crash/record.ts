@@ -80,9 +80,10 @@ export async function inProgress(database: pg.Client) {
     `select (select count(*)::int from outbox) as outbox,
             (select count(*)::int from deliveries where status = 'pending') as pending,
             (select count(*)::int from queue) as queued,
+            (select count(*)::int from recoveries where finished_at is null) as recoveries,
             (select count(*)::int from workflow_starts) as "workflowStarts"`,
   );
-  return rows[0] as { outbox: number; pending: number; queued: number; workflowStarts: number };
+  return rows[0] as { [Table in 'outbox' | 'pending' | 'queued' | 'recoveries' | 'workflowStarts']: number };
 }
 
 /** Runs on a new connection, since Postgres is killed during a run. Waits until Postgres accepts one. */

@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const ALWAYS = { isFirst: true };
 const RULES = { environment: 'sandbox' as const, sandboxStep: 2_000 };
-const NONE = { queued: false, expired: false, starts: false, workflows: false, sandboxUsed: false };
+const NONE = { queued: false, expired: false, starts: false, recoveries: false, workflows: false, sandboxUsed: false };
 
 test.each(['again', 'start', 'delivered'] as const)('finds an event in the state %s, leased or not', async (state) => {
   const { eventId } = await commitEvent(db);

@@ -1,6 +1,6 @@
-import type { RecoveryRange } from '../../src/delivery/recoveries.js';
-import { recoverEndpoint } from '../../src/delivery/recoveries.js';
 import type { Database } from '../../src/platform/database/database.js';
+import type { RecoveryRange } from '../../src/recoveries/batches.js';
+import { recoverEndpoint } from '../../src/recoveries/start-recovery.js';
 import { BY_OPERATOR as by } from './factories.js';
 
 /** Starts a recovery, like a request of the endpoint's client. */

@@ -181,7 +181,7 @@ describe('a worker', () => {
   });
 });
 
-it('a recovery whose workflow is terminated after its first batch recovers the rest with a new workflow', async () => {
+it('a recovery whose worker is killed after its first batch goes on in another worker', async () => {
   const left = () => database.prisma.delivery.count({ where: { status: 'cancelled' } });
   await running.worker.stop();
   const since = await cancelled(60);
@@ -190,12 +190,13 @@ it('a recovery whose workflow is terminated after its first batch recovers the r
   opened = held.promise;
   await service.start('worker');
   await waitFor('the first batch', async () => (await left()) < 60);
-  const { workflowId } = await database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId: webhookId } });
-  await service.temporal.client.workflow.getHandle(workflowId).terminate('by an operator');
+  running.worker.process.kill('SIGKILL');
+  await running.worker.ended;
   // Ten attempts are in flight and twenty may wait for them.
   expect(await left()).toBeGreaterThan(0);
   held.resolve();
-  await database.query('update workflow_starts set start_after = now()', []);
+  await makeItLongAgo(database, service.temporal.client);
+  await service.start('worker');
   await untilDelivered();
   await recovered();
 });

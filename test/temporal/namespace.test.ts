@@ -12,20 +12,17 @@ beforeAll(async () => {
 });
 afterAll(() => temporal.close());
 
-it('migrate removes the Schedule of release 1.0, and ends its run', async () => {
+it('migrate removes the Schedule of release 1.0, and ends workflows of its recoveries', async () => {
   const { schedule, workflow } = temporal.client;
   const action = { type: 'startWorkflow', workflowType: 'removeExpired', taskQueue: 'nobody' } as const;
-  await schedule.create({
-    scheduleId: 'retention',
-    spec: { intervals: [{ every: '1h' }] },
-    action: { ...action, workflowId: 'retention' },
-  });
-  await workflow.start('removeExpired', { taskQueue: 'nobody', workflowId: 'retention' });
+  await schedule.create({ scheduleId: 'retention', spec: { intervals: [{ every: '1h' }] }, action });
+  const recovery = await workflow.start('recoverEndpoint', { taskQueue: 'nobody', workflowId: 'recover-1' });
+  await waitFor('the recovery to be listed', async () => (await workflow.count()).count > 0);
   const { address, namespace } = temporal;
   const migrate = () =>
     migrateTemporal({ address, namespace, retention: 30 * 86_400_000, tls: false, apiKey: undefined });
   expect(await migrate()).toContain('schedule retention removed');
-  expect((await workflow.getHandle('retention').describe()).status.name).toBe('TERMINATED');
+  expect((await recovery.describe()).status.name).toBe('TERMINATED');
   expect(await migrate()).not.toContain('schedule retention removed');
 });
 

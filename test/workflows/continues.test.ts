@@ -1,9 +1,7 @@
-import { activityInfo } from '@temporalio/activity';
 import { NativeConnection } from '@temporalio/worker';
 import { newId } from '../../src/platform/ids.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
-import type { RecoverBatchRequest, RecoveredBatch, RecoveryPosition } from '../../workflows/recover-endpoint.js';
-import { ClientId, DeliveryState, WebhookIds } from '../../workflows/search-attributes.js';
+import { ClientId, DeliveryState } from '../../workflows/search-attributes.js';
 import { delivery, workflowWorker } from '../support/run-workflow.js';
 import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
 import { waitFor } from '../support/wait-for.js';
@@ -19,53 +17,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await connection?.close();
   await temporal?.close();
-});
-
-/** From where each batch of a recovery begins. */
-const POSITIONS: RecoveryPosition[] = [
-  { phase: 'pending', after: null },
-  { phase: 'ended', after: null },
-  { phase: 'ended', after: 'd1' },
-  { phase: 'ended', after: 'd2' },
-  { phase: 'missing', after: null },
-  { phase: 'missing', after: 'd3' },
-];
-
-test('a recovery continues as a new run after a number of batches, with its total, its place and its client', async () => {
-  const asked: RecoveryPosition[] = [];
-  const runs = new Set<string>();
-  const { worker, taskQueue } = await workflowWorker(
-    { nativeConnection: connection },
-    {
-      async recoverBatch({ from }: RecoverBatchRequest): Promise<RecoveredBatch> {
-        runs.add(activityInfo().workflowExecution?.runId ?? '');
-        const batch = asked.push(from);
-        return { recovered: 2, next: POSITIONS[batch] ?? null };
-      },
-    },
-    temporal.namespace,
-  );
-  const { workflow } = temporal.client;
-  const clientId = newId();
-  const input = { clientId, webhookId: newId(), host: 'hooks.example.com', since: 0, until: 1, count: 6 };
-  const workflowId = newId();
-  const recovered = await worker.runUntil(
-    workflow.execute('recoverEndpoint', {
-      taskQueue,
-      workflowId,
-      args: [{ ...input, includeMissing: true, missing: 2, includePending: true, pending: 2, batchesPerRun: 2 }],
-      typedSearchAttributes: [
-        { key: ClientId, value: clientId },
-        { key: WebhookIds, value: [input.webhookId] },
-      ],
-    }),
-  );
-  expect(recovered).toBe(6 * 2);
-  expect(asked).toEqual(POSITIONS);
-  expect(runs.size).toBe(3);
-  const description = await workflow.getHandle(workflowId).describe();
-  expect(description.typedSearchAttributes.get(ClientId)).toBe(clientId);
-  expect(description.typedSearchAttributes.get(WebhookIds)).toEqual([input.webhookId]);
 });
 
 test('an event continues as a new run when its history is long, and is woken there', async () => {

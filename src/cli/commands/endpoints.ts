@@ -1,7 +1,6 @@
 import type { StatementClaims } from '../../auth/authority.js';
 import { showClient } from '../../auth/clients.js';
 import { getCheck, startCheck } from '../../checks/checks.js';
-import { recoverEndpoint } from '../../delivery/recoveries.js';
 import { pendingText } from '../../endpoints/disable.js';
 import {
   getEndpoint,
@@ -18,6 +17,7 @@ import { presentStatement } from '../../http/schemas/statement.js';
 import { type Database, readClock } from '../../platform/database/database.js';
 import { isTooLong, MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { CHECK_CASE_NAMES, MAX_CONCURRENCY, MAX_PER_SECOND } from '../../platform/vocabulary.js';
+import { recoverEndpoint } from '../../recoveries/start-recovery.js';
 import { readStatement } from '../../reports/statement.js';
 import {
   type Asked,

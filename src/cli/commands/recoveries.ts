@@ -1,6 +1,6 @@
-import { cancelRecovery, listRecoveries, type RecoveryRecord } from '../../delivery/recovery-progress.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { presentRecovery } from '../../http/schemas/recovery.js';
+import { cancelRecovery, listRecoveries, type RecoveryRecord } from '../../recoveries/recoveries.js';
 import { type Command, idOf } from '../command.js';
 import { declareList, type Page } from '../list.js';
 import { onDatabase } from '../with-database.js';

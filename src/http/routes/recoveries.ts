@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { byOf } from '../../auth/caller.js';
-import { recoverEndpoint } from '../../delivery/recoveries.js';
-import { cancelRecovery, getRecovery, listRecoveries } from '../../delivery/recovery-progress.js';
 import { getEndpoint } from '../../endpoints/endpoints.js';
 import { inCountingTurn, refuseTooLong } from '../../endpoints/window.js';
 import { describeLimit, LIMITS } from '../../platform/limits.js';
+import { cancelRecovery, getRecovery, listRecoveries } from '../../recoveries/recoveries.js';
+import { recoverEndpoint } from '../../recoveries/start-recovery.js';
 import type { AppDependencies } from '../context.js';
 import { idCursor, pageOf, pageView, paging, respondWithPage } from '../paging.js';
 import { created } from '../response.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { RecoveryRecord } from '../../delivery/recovery-progress.js';
 import { MAX_WINDOW_DAYS } from '../../platform/limits.js';
 import { RECOVERY_STATUSES } from '../../platform/vocabulary.js';
+import type { RecoveryRecord } from '../../recoveries/recoveries.js';
 import { components, count, present, time, until, uuid, validationError, view, when } from './fields.js';
 
 export const recoverRequest = z

@@ -4,7 +4,6 @@ import { leaseById, leaseOfEndpoints, readHeads } from '../../../src/delivery/le
 import { type LeasedEvent, leaseAgain, leaseEvents, markDone } from '../../../src/delivery/outbox.js';
 import { freeExpired, giveBack, queueDue, queueOverdue, readTargets } from '../../../src/delivery/queue.js';
 import { type RecordedAttempt, Recorder, recordAttempts, recordAttemptsAgain } from '../../../src/delivery/record.js';
-import { deliverMissing, resetForRecovery } from '../../../src/delivery/recoveries.js';
 import { retryDelivery } from '../../../src/delivery/retry.js';
 import type { SendOutcome } from '../../../src/delivery/sender/send.js';
 import { readDelivery, readStarts } from '../../../src/delivery/workflow-starter.js';
@@ -12,6 +11,7 @@ import { cancelLeft, cancelPending, disableEndpoint } from '../../../src/endpoin
 import { deleteEndpoint, setEndpointEnabledByOperator } from '../../../src/endpoints/endpoints.js';
 import type { Handle } from '../../../src/platform/database/database.js';
 import { newId, timeOf } from '../../../src/platform/ids.js';
+import { deliverMissing, resetForRecovery } from '../../../src/recoveries/batches.js';
 import { changeStatus } from '../../../src/transfers/change-status.js';
 import { BY_OPERATOR, makeClient, makeEndpoint, OPERATOR, outcome, refusedBy } from '../../support/factories.js';
 import { silentLog } from '../../support/silent-log.js';

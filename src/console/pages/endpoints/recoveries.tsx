@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { sizeOf } from '../../../delivery/recoveries.js';
 import type { recoveryView } from '../../../http/schemas/recovery.js';
+import { sizeOf } from '../../../recoveries/start-recovery.js';
 import { Empty, type Listed, Pager, Table } from '../../components/lists.js';
 import { Live, PostButton } from '../../components/parts.js';
 import { countText, Time } from '../../components/values.js';

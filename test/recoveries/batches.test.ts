@@ -1,12 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { createRecoveryActivities } from '../../activities/recover-endpoint.js';
-import { LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/delivery/recoveries.js';
 import { enabledAt } from '../../src/endpoints/endpoints.js';
 import { newId } from '../../src/platform/ids.js';
-import { createMetrics } from '../../src/platform/telemetry/metrics.js';
+import { LATE_WAITING, resetForRecovery, roomInLateLine } from '../../src/recoveries/batches.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
-import type { RecoveryPosition } from '../../workflows/recover-endpoint.js';
 import { lease, makeOne } from '../support/attempt.js';
+import { carryOut } from '../support/carry-out.js';
 import { openTestDatabase } from '../support/database.js';
 import { makeDelivered } from '../support/events.js';
 import { makeClient, makeEndpoint, makeTransfer } from '../support/factories.js';
@@ -95,33 +93,23 @@ describe('the late line of an endpoint', () => {
 });
 
 describe('a batch of a recovery', () => {
-  function activities() {
-    let queued = 0;
-    const onQueued = () => void queued++;
-    return { ...createRecoveryActivities(db, LADDER, createMetrics(), onQueued), queued: () => queued };
-  }
-  const ended = (after: string | null | undefined) => ({ phase: 'ended', after: after ?? null }) as const;
-  const requestOf = async (
-    { clientId, endpointId: webhookId, since, until }: Scope,
-    from: RecoveryPosition = ended(null),
-  ) => {
+  const begin = async ({ clientId, endpointId, since, until }: Scope, phase = 'ended') => {
     const id = newId();
-    const range = { since: new Date(since), until: new Date(until), includeMissing: from.phase === 'missing' };
-    await db.prisma.recovery.create({ data: { id, clientId, endpointId: webhookId, ...range, count: 1, missing: 0 } });
-    const workflowId = `recover-${id}`;
-    return { workflowId, clientId, webhookId, since, until, includeMissing: from.phase === 'missing', from };
+    const range = { since: new Date(since), until: new Date(until), includeMissing: phase === 'missing', phase };
+    await db.prisma.recovery.create({ data: { id, clientId, endpointId, ...range, count: 1, missing: 0 } });
+    return async () => (await db.prisma.recovery.findUniqueOrThrow({ where: { id } })).started;
   };
+  const waiting = (endpointId: string) => db.prisma.queuedAttempt.count({ where: { endpointId } });
 
   it('waits until the late line has room, and continues from the same delivery', async () => {
     const { scope, ids } = await endpointWith(...Array<Status>(LATE_WAITING + 2).fill('failed'));
-    const { recoverBatch } = activities();
-    const next = ended(ids[LATE_WAITING - 1]);
-    expect(await recoverBatch(await requestOf(scope))).toEqual({ recovered: LATE_WAITING, next });
-    const waiting = recoverBatch(await requestOf(scope, next));
+    const started = await begin(scope);
+    let looks = 0;
+    await carryOut(db, async () => (await started()) === LATE_WAITING && ++looks > 2);
+    expect(await waiting(scope.endpointId)).toBe(LATE_WAITING);
     for (const id of ids.slice(0, LATE_WAITING)) await makeOne(db, id);
-    const { recovered, next: then } = await waiting;
-    expect(recovered).toBeGreaterThan(0);
-    expect(then).toEqual(ended(ids[LATE_WAITING - 1 + recovered]));
+    await carryOut(db);
+    expect(await started()).toBe(LATE_WAITING + 2);
   });
 
   it('makes missing deliveries only while the late line has room', async () => {
@@ -134,9 +122,8 @@ describe('a batch of a recovery', () => {
       await changeStatus(db, handover, { transferId, to: 'PROCESSING', reason: null });
     }
     await db.prisma.endpoint.update({ where: { id: scope.endpointId }, data: enabledAt(new Date()) });
-    const { recoverBatch } = activities();
-    const batch = await recoverBatch(await requestOf(scope, { phase: 'missing', after: null }));
-    expect(batch).toEqual({ recovered: 2, next: { phase: 'missing', after: expect.any(String) } });
-    expect(await db.prisma.queuedAttempt.count({ where: { endpointId: scope.endpointId } })).toBe(LATE_WAITING);
+    const started = await begin(scope, 'missing');
+    await carryOut(db, async () => (await waiting(scope.endpointId)) === LATE_WAITING);
+    expect(await started()).toBe(2);
   });
 });

@@ -14,23 +14,6 @@ async function failed() {
 }
 
 describe('a recovery', () => {
-  it('is committed with the need for its workflow', async () => {
-    const { clientId, endpointId } = await failed();
-    expect(await recoverNow(db, clientId, endpointId, range)).toEqual({
-      id: expect.any(String),
-      count: 1,
-      missing: 0,
-      pending: 0,
-    });
-    const start = await db.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
-    expect(start).toMatchObject({
-      ...{ workflowId: expect.stringMatching(/^recover-/), type: 'recoverEndpoint', clientId },
-      ...{ summary: `recover 1 deliveries → hooks.example.com …${endpointId.slice(-8)}`, startedAt: null },
-      input: { clientId, webhookId: endpointId, ...range, count: 1, includeMissing: false, missing: 0, pending: 0 },
-    });
-    await expect(recoverNow(db, clientId, endpointId, range)).rejects.toMatchObject({ code: 'recover_in_progress' });
-  });
-
   it('that the operator asks for does not count towards the statements of the client', async () => {
     const { clientId, endpointId } = await failed();
     const nothing = { since: 0, until: 1 };

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, openExplained } from '../../bench/lists/plans.js';
-import { untilAppended } from '../../src/delivery/committed-until.js';
-import { deliverMissing } from '../../src/delivery/recoveries.js';
 import { updateEndpoint } from '../../src/endpoints/endpoints.js';
 import { readWindow } from '../../src/endpoints/window.js';
 import type { Handle } from '../../src/platform/database/database.js';
-import { timeOf } from '../../src/platform/ids.js';
+import { newId, timeOf } from '../../src/platform/ids.js';
+import { deliverMissing } from '../../src/recoveries/batches.js';
 import { changeStatus } from '../../src/transfers/change-status.js';
+import { carryOut } from '../support/carry-out.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { makeDelivered, makeEvent, makeManyDelivered } from '../support/events.js';
 import { BY_OPERATOR as by, makeClient, makeEndpoint, makeTransfer, masterKeys } from '../support/factories.js';
@@ -137,17 +137,19 @@ describe('an event that is being committed while the endpoint is enabled', () =>
     await updateEndpoint(db, rules, masterKeys, update);
     expect((await deliver(scope)).recovered).toBe(0);
 
-    let waited = false;
-    const waiting = untilAppended(db).then(() => {
-      waited = true;
-    });
+    const range = { since: new Date(scope.since), until: new Date(), includeMissing: true, phase: 'missing' };
+    const ids = { id: newId(), clientId, endpointId: endpoint.id };
+    await db.prisma.recovery.create({ data: { ...ids, ...range, count: 0, missing: 1 } });
     // A later event does not prolong the wait: its statement sees the endpoint enabled.
     const later = await makeTransfer(db, clientId);
     await changeStatus(db, handover, { transferId: later.id, to: 'PROCESSING', reason: null });
-    expect(waited).toBe(false);
+    let looks = 0;
+    await carryOut(db, async () => ++looks > 3);
+    expect(await db.prisma.recovery.findUnique({ where: { id: ids.id } })).toMatchObject({ finishedAt: null });
     commit();
-    await Promise.all([change, waiting]);
-    expect((await deliver(scope)).recovered).toBe(1);
+    await change;
+    await carryOut(db);
+    expect(await db.prisma.recovery.findUnique({ where: { id: ids.id } })).toMatchObject({ started: 1 });
     expect(await deliveriesOf(endpoint.id)).toHaveLength(2);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodesOf, rowsOf } from '../../bench/lists/plans.js';
-import { resetForRecovery } from '../../src/delivery/recoveries.js';
+import { resetForRecovery } from '../../src/recoveries/batches.js';
 import { type FilledDatabase, openFilled, rowsOfPlans } from '../support/filled-database.js';
 
 const ROWS = rowsOfPlans(30_000);
