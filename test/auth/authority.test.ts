@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, SignJWT } from 'jose';
 import type { Authority, VerifiedClient } from '../../src/auth/authority.js';
@@ -135,13 +135,9 @@ it('accepts a client from its networks only, even with a valid secret', async ()
 });
 
 describe('access tokens', () => {
-  let authority: Authority;
   let client: VerifiedClient;
   let good: string;
-  const clock = new TestClock();
-
-  beforeAll(async () => {
-    authority = testAuthority(database, { clock });
+  beforeEach(async () => {
     client = await verifiedClient(authority, database);
     good = (await authority.issue(client)).accessToken;
   });

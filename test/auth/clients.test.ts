@@ -52,7 +52,7 @@ it.each(['no-uuid', newId(), "'; drop table clients; --", '\0'])(
 );
 
 describe('rotating a secret', () => {
-  it.each([undefined, 0, 86_400_000])(
+  it.each([undefined, 0])(
     'a second rotation cut a live client off without a word (--expire-old: %p)',
     async (expireOldIn) => {
       const { client, secretId: first } = await make();

@@ -39,8 +39,6 @@ export interface TestApi {
   port: number;
   /** The events that were handed over after their commits. */
   committed: QueuedEvent[];
-  /** The ids of the deliveries whose manual retries were handed over after their commits. */
-  queued: string[];
   /** Makes a client with its own row. */
   client(scopes?: readonly string[]): Promise<TestClient>;
   call(method: string, path: string, sent?: Sent): Promise<Reply>;
@@ -98,7 +96,6 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     url,
     port: listening.port,
     committed: handover.events,
-    queued: handover.retried,
     call,
     async client(scopes = CLIENT_SCOPES) {
       const id = newId();

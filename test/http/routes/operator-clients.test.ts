@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { hashSecret } from '../../../src/auth/clients.js';
+import { apiRoutes } from '../../../src/http/app.js';
+import { exampleBody } from '../../../src/http/openapi/schemas.js';
 import { newId } from '../../../src/platform/ids.js';
 import { Secret } from '../../../src/platform/secret.js';
 import { openApi } from '../../support/api.js';
@@ -28,6 +30,7 @@ describe('/operator/clients', () => {
     expect((await operator.call('GET', one)).body).toEqual(client);
     const patched = await operator.call('PATCH', one, { json: { name: 'Émile', rate_limit: null, networks: [] } });
     expect(patched.body).toEqual({ ...client, name: 'Émile', rate_limit: null, networks: [] });
+    expect((await operator.call('PATCH', one, { json: { name: null } })).status).toBe(422);
     expect((await operator.call('GET', `${PATH}?name=%C3%A9MILE`)).body.data).toEqual([patched.body]);
     expect((await operator.call('GET', `${PATH}?name=%25`)).body.data).toEqual([]);
 
@@ -110,17 +113,10 @@ describe('/operator/clients', () => {
 
   it.each(['operator', 'operator:transfers', 'operator:clients'])('has no client with the scope %s', async (scope) => {
     const { id } = await api.client(['transfers:read', scope]);
-    const requests = [
-      ['GET', '', undefined],
-      ['PATCH', '', { name: 'x' }],
-      ['POST', '/secrets', {}],
-      ['DELETE', `/secrets/${newId()}`, undefined],
-      ['POST', '/revoke', undefined],
-      ['POST', '/console-sessions', {}],
-    ] as const;
-    for (const [method, path, json] of requests) {
-      const { status, body } = await operator.call(method, `${PATH}/${id}${path}`, json ? { json } : {});
-      expect([method, path, status, body.code]).toEqual([method, path, 404, 'not_found']);
+    for (const route of apiRoutes(api.dependencies).filter(({ path }) => path.startsWith(`${PATH}/{id}`))) {
+      const path = route.path.replace('{id}', id).replace('{secret_id}', newId());
+      const { status, body } = await operator.call(route.method, path, { json: route.body && exampleBody(route.body) });
+      expect([route.method, path, status, body.code]).toEqual([route.method, path, 404, 'not_found']);
     }
     const { data } = (await operator.call('GET', `${PATH}?limit=100`)).body;
     expect(data.map(({ client_id }: { client_id: string }) => client_id)).not.toContain(id);
