@@ -4,15 +4,11 @@ import { during, runToEnd } from './ending.js';
 import { describeMachine } from './machine.js';
 import { type Options, readOptions, SCENARIOS, type Scenario } from './options.js';
 import { type Outcome, type Report, toMarkdown } from './report.js';
-import { backlog } from './scenarios/backlog.js';
-import { burst } from './scenarios/burst.js';
 import { latency } from './scenarios/latency.js';
-import { memory } from './scenarios/memory.js';
 import { roles } from './scenarios/roles.js';
 import { routes } from './scenarios/routes.js';
 import { scale } from './scenarios/scale.js';
 import { throughput } from './scenarios/throughput.js';
-import { workflows } from './scenarios/workflows.js';
 
 // `npm run bench`: the real service, its Postgres and Temporal, a receiver and a load generator, each its own process,
 // on loopback.
@@ -20,12 +16,8 @@ import { workflows } from './scenarios/workflows.js';
 const RUNS: Readonly<Record<Scenario, (bench: Bench) => Promise<Outcome>>> = {
   throughput,
   routes,
-  burst,
-  workflows,
   roles,
   latency,
-  memory,
-  backlog,
   scale,
 };
 

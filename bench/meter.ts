@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { now } from './clock.js';
 import { cpuOf, memoryOf, type Parts } from './processes.js';
 import type { Stack } from './stack.js';
@@ -10,34 +9,21 @@ export interface Reading {
   cpu: Record<string, number>;
   walBytes: number;
   commits: number;
-  /** Of Temporal's Postgres; undefined on the dev server. */
-  storeWalBytes: number | undefined;
 }
 
-export async function readMeter(
-  parts: Parts,
-  { database, store }: Pick<Stack, 'database' | 'store'>,
-): Promise<Reading> {
-  const [own, stores] = await Promise.all([readPostgres(database), store && readPostgres(store)]);
-  return { at: now(), cpu: each(parts, cpuOf), ...own, storeWalBytes: stores?.walBytes };
-}
-
-async function readPostgres(database: pg.Client): Promise<Pick<Reading, 'walBytes' | 'commits'>> {
+export async function readMeter(parts: Parts, { database }: Pick<Stack, 'database'>): Promise<Reading> {
   const { rows } = await database.query<{ wal: string; commits: string }>(
     `select pg_current_wal_lsn() - '0/0' as wal, xact_commit as commits from pg_stat_database
       where datname = current_database()`,
   );
-  return { walBytes: Number(rows[0]?.wal), commits: Number(rows[0]?.commits) };
+  const { wal, commits } = rows[0] ?? {};
+  return { at: now(), cpu: each(parts, cpuOf), walBytes: Number(wal), commits: Number(commits) };
 }
 
-/** WAL of an event, KiB: the service's Postgres's, and that of Temporal's Postgres where there is one. */
-export function walBetween(from: Reading, to: Reading, events: number): Record<string, number> {
-  const kib = (before: number, after: number) => (after - before) / 1_024 / events;
-  return {
-    'WAL KiB': kib(from.walBytes, to.walBytes),
-    ...(to.storeWalBytes !== undefined && { 'store WAL KiB': kib(from.storeWalBytes ?? 0, to.storeWalBytes) }),
-  };
-}
+/** WAL of an event of the service's Postgres. */
+export const walBetween = (from: Reading, to: Reading, events: number) => ({
+  'WAL KiB': (to.walBytes - from.walBytes) / 1_024 / events,
+});
 
 /** Resident memory of each part, MiB. */
 export const readMemory = (parts: Parts) => each(parts, memoryOf);

@@ -1,19 +1,8 @@
 import { parseArgs } from 'node:util';
 import { WORKFLOW_MODES } from '../src/platform/config/config.js';
-import { TEMPORAL_KINDS, type TemporalKind } from './servers.js';
 import type { ServiceOptions } from './service.js';
 
-export const SCENARIOS = [
-  'throughput',
-  'routes',
-  'burst',
-  'workflows',
-  'roles',
-  'latency',
-  'memory',
-  'backlog',
-  'scale',
-] as const;
+export const SCENARIOS = ['throughput', 'routes', 'roles', 'latency', 'scale'] as const;
 export type Scenario = (typeof SCENARIOS)[number];
 
 /** Not the one that lasts as long as all others. */
@@ -21,21 +10,10 @@ const BY_DEFAULT = SCENARIOS.filter((name) => name !== 'scale').join();
 
 const OPTIONS = {
   only: { type: 'string', default: BY_DEFAULT, says: `which scenarios, of ${SCENARIOS.join()}` },
-  modes: {
-    type: 'string',
-    default: 'retries-only,every-event',
-    says: 'values of WORKFLOWS (memory; the first: scale)',
-  },
+  mode: { type: 'string', default: 'retries-only', says: 'value of WORKFLOWS (scale)' },
   events: { type: 'string', default: '5000', says: 'changes of status in a round' },
   rounds: { type: 'string', default: '5', says: 'rounds, of which the medians are reported' },
   connections: { type: 'string', default: '32', says: 'kept connections of the load generator' },
-  temporal: {
-    type: 'string',
-    default: 'dev,postgres',
-    says: 'kinds of Temporal (workflows); postgres needs Go, which builds the server once',
-  },
-  workflows: { type: 'string', default: '500', says: 'workflows in a round (workflows)' },
-  kept: { type: 'string', default: '20000', says: 'changes before the memory is read (memory)' },
   rate: { type: 'string', default: '20', says: 'changes a second (latency, scale)' },
   steady: { type: 'string', default: '200', says: 'changes at that rate' },
   past: {
@@ -46,8 +24,6 @@ const OPTIONS = {
   tenants: { type: 'string', default: '1000', says: 'clients, each with an endpoint (routes) or ten (scale)' },
   workers: { type: 'string', default: '20', says: 'workers, and a fifth as many APIs (scale)' },
   resting: { type: 'string', default: '30', says: 'duration without a change, s (scale)' },
-  backlog: { type: 'string', default: '5000', says: 'changes accepted while Temporal is stopped' },
-  roles: { type: 'boolean', default: false, says: 'API and worker as two processes, but in roles and memory' },
   profile: { type: 'string', default: '', says: "folder for V8's CPU profiles of the service" },
   json: { type: 'string', default: '', says: 'file for the results' },
   help: { type: 'boolean', default: false, says: 'this' },
@@ -55,21 +31,16 @@ const OPTIONS = {
 
 export interface Options {
   only: ReadonlySet<Scenario>;
-  modes: readonly ServiceOptions['workflows'][];
+  mode: ServiceOptions['workflows'];
   events: number;
   rounds: number;
   connections: number;
-  temporal: readonly TemporalKind[];
-  workflows: number;
-  kept: number;
   rate: number;
   steady: number;
   past: readonly [few: number, many: number];
   tenants: number;
   workers: number;
   resting: number;
-  backlog: number;
-  roles: boolean;
   profile: string | undefined;
   json: string | undefined;
 }
@@ -82,21 +53,16 @@ export function readOptions(args: readonly string[]): Options | string {
   if (few === undefined || many === undefined) throw new Error('--past: give two numbers, such as 10000,1000000');
   return {
     only: new Set(values.only.split(',').map((name) => oneOf('only', name, SCENARIOS))),
-    modes: values.modes.split(',').map((name) => oneOf('modes', name, WORKFLOW_MODES)),
+    mode: oneOf('mode', values.mode, WORKFLOW_MODES),
     events: count('events', values.events),
     rounds: count('rounds', values.rounds),
     connections: count('connections', values.connections),
-    temporal: values.temporal.split(',').map((name) => oneOf('temporal', name, TEMPORAL_KINDS)),
-    workflows: count('workflows', values.workflows),
-    kept: count('kept', values.kept),
     rate: count('rate', values.rate),
     steady: count('steady', values.steady),
     past: [few, many],
     tenants: count('tenants', values.tenants),
     workers: count('workers', values.workers),
     resting: count('resting', values.resting),
-    backlog: count('backlog', values.backlog),
-    roles: values.roles,
     profile: values.profile || undefined,
     json: values.json || undefined,
   };

@@ -22,9 +22,6 @@ export function memoryOf(pid: number): number {
   return [pid, ...children].reduce((sum, one) => sum + memoryField(one, field), 0);
 }
 
-/** The most resident memory that a process has had, without its children, MiB. */
-export const peakMemoryOf = (pid: number) => kibOf(readProc(pid, 'status'), 'VmHWM') / 1_024;
-
 function ticksOf(pid: number, fields: 2 | 4): number {
   return readProc(pid, 'stat')
     .replace(/^.*\) /s, '')
@@ -33,11 +30,10 @@ function ticksOf(pid: number, fields: 2 | 4): number {
     .reduce((sum, ticks) => sum + Number(ticks), 0);
 }
 
-function memoryField(pid: number, field: 'Rss' | 'Pss' | 'Pss_Shmem'): number {
-  return kibOf(readProc(pid, 'smaps_rollup'), field) / 1_024;
+function memoryField(pid: number, field: 'Rss' | 'Pss'): number {
+  const text = readProc(pid, 'smaps_rollup');
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0) / 1_024;
 }
-
-const kibOf = (text: string, field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
 
 function childrenOf(pid: number): number[] {
   const children = readProc(pid, `task/${pid}/children`).trim();

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowMode } from '../src/platform/config/config.js';
@@ -16,8 +15,6 @@ export interface ServiceOptions {
   /** A folder for V8's CPU profiles. */
   profile: string | undefined;
   env?: Readonly<Record<string, string>>;
-  /** Folder of another built version of this project, to measure instead. */
-  folder?: string | undefined;
 }
 
 /** The service's own processes. */
@@ -30,13 +27,11 @@ export interface Service {
   parts: Parts;
   /** A fresh token of the operator, good for an hour. */
   token(): Promise<string>;
-  /** Frees what its processes no longer use, as they would do sooner or later. */
-  collectGarbage(): void;
   stop(): Promise<void>;
 }
 
 /** The built command. */
-export const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url));
 
 export async function startService(stack: Stack, options: ServiceOptions): Promise<Service> {
   const { api, worker } = options.roles ?? { api: 1, worker: 0 };
@@ -51,10 +46,8 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
     ...options.env,
   };
   const profiled = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${options.profile}`] : [];
-  const collectible = ['--expose-gc', '--import', new URL('collect-garbage.js', import.meta.url).href];
-  const cli = options.folder ? join(options.folder, 'dist/src/cli.js') : CLI;
   const launch = (role: 'start' | 'api' | 'worker', own: Readonly<Record<string, string>>) =>
-    spawn(process.execPath, [...NODE_OPTIONS, ...profiled, ...collectible, cli, role], {
+    spawn(process.execPath, [...NODE_OPTIONS, ...profiled, CLI, role], {
       env: { ...env, ...own },
       // Shielded from Ctrl-C: the bench ends it.
       detached: true,
@@ -71,9 +64,6 @@ export async function startService(stack: Stack, options: ServiceOptions): Promi
     workflows: options.workflows,
     parts: options.roles ? { api: pidsOf(serving), worker: pidsOf(workers) } : { service: pidsOf(serving) },
     token: () => getToken(baseUrl, stack.operator),
-    collectGarbage() {
-      for (const child of processes) child.kill('SIGUSR2');
-    },
     async stop() {
       for (const child of processes) await end(child);
     },

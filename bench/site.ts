@@ -28,9 +28,7 @@ export function withService<Result>(
   choice: Choice,
   work: (site: Site) => Promise<Result>,
 ): Promise<Result> {
-  const { roles, profile } = bench.options;
-  const own = { roles: roles ? { api: 1, worker: 1 } : undefined, profile };
-  const starting = startService(stack, { ...own, ...choice });
+  const starting = startService(stack, { roles: undefined, profile: bench.options.profile, ...choice });
   return during(starting, (service) => work({ bench, stack, service }));
 }
 

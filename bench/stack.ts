@@ -8,14 +8,12 @@ import { migrate } from '../src/platform/database/migrate.js';
 import { Secret } from '../src/platform/secret.js';
 import { probeClient } from '../src/temporal/connection.js';
 import { migrateTemporal } from '../src/temporal/namespace.js';
-import { type Servers, startServers, type TemporalKind } from './servers.js';
+import { type Servers, startServers } from './servers.js';
 
 /** Servers ready for the service, and the bench's own connections to both. */
 export interface Stack {
   servers: Servers;
   database: pg.Client;
-  /** Temporal's own Postgres; undefined on the dev server. */
-  store: pg.Client | undefined;
   masterKeys: MasterKeys;
   temporal: Client;
   /** The environment of the service's processes. */
@@ -24,12 +22,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export async function startStack(
-  say: (line: string) => void,
-  kind: TemporalKind = 'dev',
-  postgresSettings?: readonly string[],
-): Promise<Stack> {
-  const servers = await startServers(say, kind, postgresSettings);
+export async function startStack(say: (line: string) => void, postgresSettings?: readonly string[]): Promise<Stack> {
+  const servers = await startServers(say, postgresSettings);
   try {
     return await prepare(servers);
   } catch (error) {
@@ -43,12 +37,10 @@ async function prepare(servers: Servers): Promise<Stack> {
   await Promise.all([migrate(url), migrateTemporal(servers.temporal)]);
   const masterKey = randomBytes(32);
   const database = await connect(url);
-  const store = servers.storeUrl && (await connect(servers.storeUrl));
   const temporal = probeClient(servers.temporal);
   return {
     servers,
     database,
-    store,
     masterKeys: new MasterKeys(new Secret<Uint8Array>(masterKey)),
     temporal,
     env: {
@@ -61,7 +53,7 @@ async function prepare(servers: Servers): Promise<Stack> {
     operator: await makeOperator(url),
     async stop() {
       await temporal.connection.close();
-      await Promise.all([database.end(), store?.end()]);
+      await database.end();
       await servers.stop();
     },
   };

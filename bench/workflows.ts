@@ -8,13 +8,12 @@ const WAITING = { every: 100, patience: PATIENCE };
 /** Time after which a batch of starts has finished and is visible, ms. */
 const STARTED_WITHIN = 2_000;
 
-/** SQL: the number of unfinished events: an attempt is queued, or the workflow has something to learn. */
-export const WAITING_EVENTS = `
-  select count(*)::int as n from (
-    select event_id from outbox union select d.event_id from queue q join deliveries d on d.id = q.delivery_id) e`;
-
+/** Unfinished events: an attempt is queued, or the workflow has something to learn. */
 export async function countWaiting({ database }: Stack): Promise<number> {
-  const { rows } = await database.query<{ n: number }>(WAITING_EVENTS);
+  const { rows } = await database.query<{ n: number }>(
+    `select count(*)::int as n from (
+       select event_id from outbox union select d.event_id from queue q join deliveries d on d.id = q.delivery_id) e`,
+  );
   return rows[0]?.n ?? 0;
 }
 

@@ -4,10 +4,9 @@ import { responsesOf, type Site } from '../measure.js';
 import { coresBetween, cpuBetween, readMeter, walBetween } from '../meter.js';
 import type { Parts } from '../processes.js';
 import { makeTransfers, type Tenants } from '../tenants.js';
-import type { EventShape, EventWorkPlan } from './event-work.js';
+import type { EventWorkPlan } from './event-work.js';
 import type { KoaAnswer, KoaQuestion } from './koa.js';
 import type { LoopPlan, Took } from './loop.js';
-import type { WorkflowFloor, WorkflowsPlan } from './workflows.js';
 
 /** A floor's rate, events a second, and the cost of an event. */
 export type FloorFigures = { 'events/s': number } & Record<string, number>;
@@ -40,21 +39,19 @@ export interface KoaFloorPlan {
   events: number;
   /** Changes a second; 0: at full speed. */
   rate: number;
-  /** `recorded`: with the record of each attempt. */
-  shape: EventShape;
 }
 
 /** The bare loop's work for each event, behind Koa and its router, under the service's own load. */
 export async function startKoaFloor(site: Site, tenant: Tenants, plan: Partial<KoaFloorPlan> = {}): Promise<Floor> {
-  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0, shape: 'sent' as const };
-  const { warmUp, events, rate: steady, shape } = { ...defaults, ...plan };
+  const defaults = { warmUp: WARM_UP, events: site.bench.options.events, rate: 0 };
+  const { warmUp, events, rate: steady } = { ...defaults, ...plan };
   const { bench, stack } = site;
   const server = await startHelper('./floor/koa.js');
   const { connections } = bench.options;
   const run = async (count: number, rate: number) => {
     const transfers = await makeTransfers(stack, tenant, count);
     await bench.receiver.clear('accept');
-    const open: KoaQuestion = { open: { ...planOf(site, tenant), shape } };
+    const open: KoaQuestion = { open: planOf(site, tenant) };
     const { port } = await server.ask<KoaAnswer>(open);
     const load: Load = { baseUrls: [`http://127.0.0.1:${port}`], tokens: ['none'], transfers, connections, rate };
     const parts = { loop: [server.pid], receiver: [bench.receiver.pid], generator: [bench.generator.pid] };
@@ -74,21 +71,7 @@ function planOf({ bench, stack }: Site, tenant: Tenants): EventWorkPlan {
     origin: bench.receiver.origin,
     endpointId: tenant.clients[0]?.endpoints[0] ?? '',
     width: bench.options.connections,
-    shape: 'sent',
   };
-}
-
-/** An empty workflow for each event, on the same Temporal. */
-export async function startWorkflowFloor(site: Site, kind: WorkflowFloor): Promise<Floor> {
-  const { bench, stack } = site;
-  const helper = await startHelper('./floor/workflows.js');
-  const { address, namespace } = stack.servers.temporal;
-  const run = (count: number) => {
-    const plan: WorkflowsPlan = { kind, address, namespace, count };
-    return observe(site, { loop: [helper.pid] }, count, () => helper.ask<Took>(plan));
-  };
-  await run(Math.min(WARM_UP, bench.options.workflows));
-  return floorOf([helper], () => run(bench.options.workflows));
 }
 
 const floorOf = (helpers: readonly Helper[], round: Floor['round']): Floor => ({

@@ -23,7 +23,7 @@ type Rounds = Record<string, (Figures | FloorFigures)[]>;
  */
 export function routes(bench: Bench): Promise<Outcome> {
   const settings = ['shared_preload_libraries=pg_stat_statements', 'pg_stat_statements.track_utility=off'];
-  return during(startStack(bench.say, 'dev', settings), async (stack) => {
+  return during(startStack(bench.say, settings), async (stack) => {
     await stack.database.query('create extension pg_stat_statements');
     const choice = { workflows: 'retries-only', env: { RATE_LIMIT: '1000000' } } as const;
     return withService(bench, stack, choice, async (site) => {

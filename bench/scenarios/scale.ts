@@ -105,7 +105,7 @@ const verdictsOf = (small: Phase, large: Phase): Verdict[] =>
 
 function measureSize(bench: Bench, size: Size): Promise<Phase[]> {
   const settings = ['shared_preload_libraries=pg_stat_statements', 'max_connections=400'];
-  return during(startStack(bench.say, 'dev', settings), async (stack) => {
+  return during(startStack(bench.say, settings), async (stack) => {
     const tenants = await makeTenants(stack, bench.receiver.origin, {
       clients: size.clients,
       endpointsEach: ENDPOINTS_EACH,
@@ -114,7 +114,7 @@ function measureSize(bench: Bench, size: Size): Promise<Phase[]> {
     await stack.database.query('create extension pg_stat_statements');
     await settle(stack);
     const starting = startService(stack, {
-      workflows: bench.options.modes[0] ?? 'retries-only',
+      workflows: bench.options.mode,
       roles: { api: size.apis, worker: size.workers },
       profile: undefined,
       env: { DATABASE_POOL_SIZE: '3' },
@@ -254,7 +254,7 @@ async function phase(rig: Rig, name: string, per: number, work: () => Promise<Co
       rows: sum(({ rows }) => rows),
       'Postgres ms': (cpu.postgres ?? 0) / per,
       'service ms': ((cpu.api ?? 0) + (cpu.worker ?? 0)) / per,
-      'WAL KiB': walBetween(before, after, per)['WAL KiB'] ?? 0,
+      ...walBetween(before, after, per),
       'worker MiB': (memory.worker ?? 0) / size.workers,
       ...(await readTables(stack)),
       ...own,
