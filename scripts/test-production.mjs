@@ -2,8 +2,7 @@
 // the long form of the rolling restart. It passes its arguments to Jest.
 import { runOnPostgres } from './temporal-on-postgres/run.mjs';
 
-const SUITES =
-  'test/(system/(delivery|event-timeline|roles|crash|kills)|long/(rolling|failpoints(-retries)?|bad-hours|isolation))(\\.nightly)?\\.test';
+const SUITES = 'test/(system/(delivery|roles|kills)|long/(rolling|isolation))\\.test';
 
 const asked = process.argv.slice(2);
 const { ROLLING_ROUNDS = '3', ROLLING_RATE = '20' } = process.env;

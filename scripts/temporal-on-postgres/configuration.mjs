@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { freePort } from '../../dist/src/platform/free-port.js';
 
 /** The value of docker-compose.yml. The first start on a new store fixes it permanently. */
-export const HISTORY_SHARDS = 512;
+const HISTORY_SHARDS = 512;
 
 /** The dynamic configuration of docker-compose.yml, with `more` settings; JSON is YAML. */
 export function dynamicConfiguration(more = {}) {
@@ -16,7 +16,7 @@ export function dynamicConfiguration(more = {}) {
  * @param databases `{ main, visibility }`, their names
  * @param dynamic the path of the dynamic configuration
  */
-export async function serverConfiguration({ port, postgresUrl, databases, dynamic, shards = HISTORY_SHARDS }) {
+export async function serverConfiguration({ port, postgresUrl, databases, dynamic }) {
   const { hostname, port: postgresPort, username, password } = new URL(postgresUrl);
   const store = (databaseName) => ({
     sql: {
@@ -30,7 +30,7 @@ export async function serverConfiguration({ port, postgresUrl, databases, dynami
   return {
     log: { stdout: true, level: 'error' },
     persistence: {
-      ...{ defaultStore: 'main', visibilityStore: 'visibility', numHistoryShards: shards },
+      ...{ defaultStore: 'main', visibilityStore: 'visibility', numHistoryShards: HISTORY_SHARDS },
       datastores: { main: store(databases.main), visibility: store(databases.visibility) },
     },
     global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },

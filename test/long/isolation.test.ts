@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Caller, must } from '../support/caller.js';
 import { changeAll, makeTransfers } from '../support/load.js';
-import { type Production, startProduction } from '../support/production.js';
 import { type Delays, percentile, QuietClient, reportDelays } from '../support/quiet-client.js';
 import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
+import { startService } from '../support/service.js';
 import { startSilentNameServer } from '../support/silent-name-server.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
@@ -18,27 +18,24 @@ const INTERVAL = 300;
 /** The longest delay that another client may cause, ms. */
 const BOUND = 2_000;
 
-let production: Production;
-let nameServer: Awaited<ReturnType<typeof startSilentNameServer>>;
+const nameServer = await startSilentNameServer();
+const service = await startService({ roles: ['api', 'worker'], faults: { worker: nameServer.env } });
 let silent: RawReceiver;
 let quiet: QuietClient;
 let alone: Delays;
 
 beforeAll(async () => {
-  [production, nameServer] = await Promise.all([startProduction(), startSilentNameServer()]);
   silent = await startRawReceiver(() => undefined);
-  production.startWorker(nameServer.env);
-  quiet = await QuietClient.start(await production.newClient('quiet'));
+  quiet = await QuietClient.start(service.call);
   await quiet.trickle(5, 0);
   alone = await quiet.trickle(TRICKLE, INTERVAL);
   reportDelays('alone', alone);
 }, 240_000);
 
 afterAll(async () => {
-  await production?.stop();
   await quiet?.close();
   await silent?.close();
-  nameServer?.close();
+  nameServer.close();
 }, 60_000);
 
 const urlOf = {
@@ -51,7 +48,7 @@ const KINDS = Object.keys(urlOf) as Kind[];
 
 /** Makes twenty endpoints of these kinds, and a flood of events for them. */
 async function makeNoise(kinds: readonly Kind[]): Promise<{ call: Caller; flood: Promise<void> }> {
-  const call = await production.newClient(`noisy: ${kinds}`);
+  const { call } = await service.makeClient();
   for (let i = 0; i < 20; i++) {
     const url = urlOf[kinds[i % kinds.length] as Kind](i);
     await must(call('POST', '/webhook-endpoints', { url, secret: SECRET }));

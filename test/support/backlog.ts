@@ -26,25 +26,6 @@ with endpoint as (select id, client_id from webhook_endpoints where id = $1::uui
 insert into deliveries (id, event_id, endpoint_id, client_id, attempt_count, rung, next_attempt_at, asleep, ladder)
 select uuidv7(), id, $1::uuid, client_id, 1, 1, now() + interval '1 hour', true, '0s,1h' from event`;
 
-/** Moves the endpoint's sleeping deliveries to the queue, as if they had become due one after another until now. */
-export async function queueBacklog(
-  db: { query(text: string, values: unknown[]): Promise<unknown> },
-  endpointId: string,
-): Promise<void> {
-  await db.query(QUEUED, [endpointId]);
-}
-
-const QUEUED = `
-with woken as (
-  update deliveries d set asleep = false, next_attempt_at = now() - interval '1 s' * n.position
-    from (select id, row_number() over (order by id desc) as position
-            from deliveries where endpoint_id = $1::uuid and asleep) n
-   where d.id = n.id
-  returning d.id, d.client_id, d.endpoint_id, d.next_attempt_at
-)
-insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
-select id, client_id, endpoint_id, 'late', next_attempt_at, 'schedule' from woken`;
-
 /** The number of the endpoint's deliveries by status and reason, such as `{ pending: 2, endpoint_gone: 1 }`. */
 export async function countDeliveries(db: Handle, endpointId: string): Promise<Record<string, number>> {
   const rows = await db.query<{ what: string; count: number }>(COUNTS, [endpointId]);

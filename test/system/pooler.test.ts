@@ -1,60 +1,36 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openDatabase } from '../../src/platform/database/database.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { SERVICE_SETTINGS, VALUE_SETTINGS } from '../../src/platform/database/server-settings.js';
-import { freePort } from '../../src/platform/free-port.js';
 import { Secret } from '../../src/platform/secret.js';
-import { type Receiver, startReceiver } from '../crash/receiver.js';
-import { type Caller, caller, must } from '../support/caller.js';
 import { runCommand } from '../support/command.js';
-import { atOnce, changeAll, makeTransfers } from '../support/load.js';
+import { readDelivered } from '../support/delivered.js';
+import { changeAll, makeTransfers } from '../support/load.js';
 import { type Pooler, pgbouncer, startPooler } from '../support/pgbouncer.js';
-import { type RoleProcess, startRole } from '../support/role-process.js';
-import { asRole, createOwnedDatabase, type OwnedDatabase } from '../support/runtime-role.js';
-import { createTestNamespace, type TestTemporal } from '../support/temporal.js';
+import { asRole, createOwnedDatabase, openOwnedDatabase } from '../support/runtime-role.js';
+import { startService } from '../support/service.js';
 import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** The tests' server, as its superuser. */
 const SERVER = new Secret(process.env.TEST_DATABASE_URL ?? '');
 
-let database: OwnedDatabase;
-let temporal: TestTemporal;
-let receiver: Receiver;
-beforeAll(async () => {
-  [database, temporal] = await Promise.all([createOwnedDatabase(), createTestNamespace()]);
-  receiver = await startReceiver(SECRET, () => 204);
-  await migrate(database.ownerUrl, { runtime: database.runtimeRole });
-  // As deploy/postgres/roles.sql does.
-  await asRole(SERVER, async (client) => {
-    for (const [name, value] of Object.entries({ ...SERVICE_SETTINGS, ...VALUE_SETTINGS })) {
-      await client.query(`alter role ${database.runtimeRole} set ${name} = '${value}'`);
-    }
-  });
+const database = await createOwnedDatabase();
+await migrate(database.ownerUrl, { runtime: database.runtimeRole });
+// As deploy/postgres/roles.sql does.
+await asRole(SERVER, async (client) => {
+  for (const [name, value] of Object.entries({ ...SERVICE_SETTINGS, ...VALUE_SETTINGS })) {
+    await client.query(`alter role ${database.runtimeRole} set ${name} = '${value}'`);
+  }
 });
-afterAll(async () => {
-  await receiver?.close();
-  await temporal?.close();
-  await database?.drop();
-});
+const service = await startService({ database: await openOwnedDatabase(database), roles: ['api'] });
+const { call: client, receiver, running } = service;
 
 /** The runtime role's URL with a name that pg_stat_activity shows. */
-function named(application: string): Secret {
+function named(application: string): string {
   const address = new URL(database.runtimeUrl.reveal());
   address.searchParams.set('application_name', application);
-  return new Secret(address.href);
-}
-
-async function environment(pooled: Secret, direct: Secret): Promise<Record<string, string>> {
-  const port = await freePort();
-  return {
-    ...{ ENVIRONMENT: 'sandbox', HOST: '127.0.0.1', PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` },
-    ...{ DATABASE_URL: pooled.reveal(), DATABASE_DIRECT_URL: direct.reveal() },
-    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-    ...{ MASTER_KEY: randomBytes(32).toString('base64'), ALLOW_PRIVATE_RECEIVERS: 'true', RATE_LIMIT: '1000000' },
-    ...{ LOG_LEVEL: 'warn', SHUTDOWN_DELAY: '0s' },
-  };
+  return address.href;
 }
 
 test('connections through a pooler start with the settings that it keeps, and have no others, which it would refuse', async () => {
@@ -79,7 +55,10 @@ test('connections through a pooler start with the settings that it keeps, and ha
 });
 
 test('a worker listens past the pooler, and does the rest through it', async () => {
-  const worker = startRole('worker', await environment(named('pooled'), named('direct')));
+  const worker = await service.start('worker', {
+    DATABASE_URL: named('pooled'),
+    DATABASE_DIRECT_URL: named('direct'),
+  });
   try {
     const listening = await waitFor('the worker to listen', () =>
       // Only a superuser sees the statements of other roles.
@@ -100,44 +79,34 @@ test('a worker listens past the pooler, and does the rest through it', async () 
 
 const withPgbouncer = pgbouncer ? describe : describe.skip;
 withPgbouncer('PgBouncer 1.21 or later (on PATH, or in the cache as `pgbouncer`)', () => {
-  const processes: RoleProcess[] = [];
   let pooler: Pooler;
   let env: Record<string, string>;
-  let client: Caller;
 
   beforeAll(async () => {
     pooler = await startPooler(database.runtimeUrl, 5);
-    env = await environment(pooler.url, database.runtimeUrl);
-    const api = startRole('api', env);
-    processes.push(api, startRole('worker', env));
-    await api.ready;
-    const { stdout } = await runCommand(['clients', 'create', '--json', '--name', 'test'], env);
-    client = await caller({ auth_url: env.BASE_URL as string, base_url: env.BASE_URL as string }, JSON.parse(stdout));
+    env = { DATABASE_URL: pooler.url.reveal(), DATABASE_DIRECT_URL: database.runtimeUrl.reveal() };
+    await running.api.stop();
+    await Promise.all([service.start('api', env), service.start('worker', env)]);
   });
   afterAll(async () => {
-    await Promise.all(processes.map((role) => role.stop()));
+    await Promise.all([running.api.stop(), running.worker.stop()]);
     await pooler?.stop();
   });
 
   test('API and worker share five connections to Postgres, and every change is delivered once', async () => {
-    await must(client('POST', '/webhook-endpoints', { url: `${receiver.url}/in`, secret: SECRET }));
+    await service.register();
     const ids = await makeTransfers(client, 60);
     const { done, others } = changeAll(client, ids, 'PROCESSING');
     await done;
     expect(others).toEqual({});
-    await atOnce(4, ids, async (id) => {
-      await waitFor(
-        'a delivery',
-        async () => (await must(client('GET', `/events?transfer_id=${id}`))).data[0].deliveries.succeeded === 1,
-      );
-    });
-    const arrived = receiver.arrivals.map(({ transfer }) => transfer);
-    expect([...arrived].sort()).toEqual([...ids].sort());
-    expect(processes.flatMap(({ said }) => said)).toEqual([]);
+    await service.untilDelivered();
+    const arrived = receiver.requests.map((raw) => readDelivered(raw, SECRET).transferId);
+    expect(arrived.sort()).toEqual(ids.sort());
+    expect([...running.api.said, ...running.worker.said]).toEqual([]);
   });
 
   test('doctor finds the settings of the role', async () => {
-    const { stdout } = await runCommand(['doctor', '--json'], env);
+    const { stdout } = await runCommand(['doctor', '--json'], { ...service.env, ...env });
     const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean }[] };
     expect(checks.filter(({ check }) => check === 'settings of Postgres' || check === 'Postgres')).toEqual([
       expect.objectContaining({ check: 'Postgres', ok: true }),

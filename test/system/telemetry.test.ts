@@ -1,18 +1,16 @@
-import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
+import { migrate } from '../../src/platform/database/migrate.js';
 import { freePort } from '../../src/platform/free-port.js';
-import { type Caller, caller, must } from '../support/caller.js';
-import { startCli } from '../support/cli.js';
-import { type CollectedSpan, type Collector, startCollector } from '../support/collector.js';
+import { must } from '../support/caller.js';
+import { type CollectedSpan, startCollector } from '../support/collector.js';
 import { runCommand } from '../support/command.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDatabase } from '../support/database.js';
 import { ALERTS, DASHBOARD, hasPromtool, metricsIn, promtool } from '../support/monitoring.js';
-import { type RawReceiver, startRawReceiver } from '../support/raw-receiver.js';
-import { SECRET, transferRequest } from '../support/transfers.js';
+import { startService } from '../support/service.js';
+import { SECRET } from '../support/transfers.js';
 import { waitFor } from '../support/wait-for.js';
 
 // An API and a worker as separate processes, with a collector of traces and a receiver that fails once.
@@ -22,85 +20,38 @@ const CALLER = randomBytes(8).toString('hex');
 const SERVER = 2;
 const CLIENT = 3;
 
-const processes: ChildProcess[] = [];
-const logged: Record<string, string | number>[] = [];
-let database: TestDatabase;
-let collector: Collector;
-let receiver: RawReceiver;
-let client: Caller;
-let apiMetrics: string;
-let workerMetrics: string;
-let deliveryId: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // The template of test databases is made with no record of its migrations.
-  await database.pool.query('drop schema public cascade; create schema public');
-  collector = await startCollector();
-  receiver = await startRawReceiver((socket, number) => {
-    socket.write(number === 1 ? 'HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n' : 'HTTP/1.1 204 x\r\n\r\n');
-  });
-  const [port, metricsPort] = [await freePort(), await freePort()];
-  const base_url = `http://localhost:${port}`;
-  apiMetrics = `http://localhost:${metricsPort}`;
-  const env: Record<string, string> = {
-    ...{
-      ENVIRONMENT: 'sandbox',
-      HOST: '127.0.0.1',
-      PORT: `${port}`,
-      BASE_URL: base_url,
-      METRICS_PORT: `${metricsPort}`,
-    },
-    ...{ DATABASE_URL: database.url.reveal(), MASTER_KEY: randomBytes(32).toString('base64') },
-    TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS as string,
-    TEMPORAL_NAMESPACE: `test-${randomBytes(6).toString('hex')}`,
-    ...{ ALLOW_PRIVATE_RECEIVERS: 'true', DELIVERY_RETRY_DELAYS: '1s' },
+const database = await createTestDatabase();
+// The template of test databases is made with no record of its migrations.
+await database.pool.query('drop schema public cascade; create schema public');
+await migrate(database.url);
+const collector = await startCollector();
+const ports = { api: await freePort(), worker: await freePort() };
+const service = await startService({
+  database,
+  roles: ['api', 'worker'],
+  settings: {
+    ...{ LOG_LEVEL: 'info', DELIVERY_RETRY_DELAYS: '1s' },
     ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' },
-  };
-  expect(await runCommand(['migrate'], env)).toMatchObject({ code: 0 });
-  const created = await runCommand(['clients', 'create', '--json', '--name', 'test'], env);
-  expect(await run('api', env)).toBe(base_url);
-  workerMetrics = await run('worker', { ...env, METRICS_PORT: '0' });
-  client = await caller({ auth_url: base_url, base_url }, JSON.parse(created.stdout));
-  await deliver();
+  },
+  faults: { api: { METRICS_PORT: `${ports.api}` }, worker: { METRICS_PORT: `${ports.worker}` } },
+  receive: (socket, number) =>
+    socket.write(number === 1 ? 'HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n' : 'HTTP/1.1 204 x\r\n\r\n'),
 });
+afterAll(() => collector.close());
+const { call: client, receiver, running } = service;
 
-afterAll(async () => {
-  for (const child of processes) child.kill('SIGTERM');
-  await Promise.all(processes.map((child) => child.exitCode ?? once(child, 'exit')));
-  await receiver?.close();
-  await collector?.close();
-  await database?.drop();
+// One event: the first attempt fails, the second succeeds.
+await service.register({ url: `${receiver.url}/hooks/of-somebody?key=zebra-4711` });
+const transferId = await service.makeTransfer();
+// The caller does not keep this trace, and does not decide for the service.
+await must(service.change(transferId, { traceparent: `00-${TRACE}-${CALLER}-00` }));
+const event = await waitFor('the second attempt to succeed', async () => {
+  const { data } = await must(client('GET', `/events?transfer_id=${transferId}`));
+  return data[0].deliveries.succeeded === 1 && data[0];
 });
+const deliveryId: string = (await must(client('GET', `/events/${event.id}/deliveries`))).data[0].id;
 
-/** @returns the address that the role announces */
-async function run(role: 'api' | 'worker', env: Record<string, string>): Promise<string> {
-  const child = startCli([role, '--json'], env);
-  processes.push(child);
-  createInterface({ input: child.stderr as NonNullable<typeof child.stderr> }).on('line', (line) => {
-    if (line.startsWith('{')) logged.push(JSON.parse(line));
-  });
-  const [line] = await once(createInterface({ input: child.stdout as NonNullable<typeof child.stdout> }), 'line');
-  return JSON.parse(line as string).ready;
-}
-
-/** Makes one event: the first attempt fails, the second succeeds. */
-async function deliver(): Promise<void> {
-  await must(
-    client('POST', '/webhook-endpoints', { url: `${receiver.url}/hooks/of-somebody?key=zebra-4711`, secret: SECRET }),
-  );
-  const { id } = await must(client('POST', '/transfers', transferRequest()));
-  // The caller does not keep this trace, and does not decide for the service.
-  const traceparent = `00-${TRACE}-${CALLER}-00`;
-  await must(client('POST', `/sandbox/transfers/${id}/status`, { status: 'PROCESSING' }, { traceparent }));
-  const event = await waitFor('the second attempt to succeed', async () => {
-    const { data } = await must(client('GET', `/events?transfer_id=${id}`));
-    return data[0].deliveries.succeeded === 1 && data[0];
-  });
-  deliveryId = (await must(client('GET', `/events/${event.id}/deliveries`))).data[0].id;
-}
-
-const scrape = async (url: string) => (await fetch(`${url}/metrics`)).text();
+const scrape = async (role: 'api' | 'worker') => (await fetch(`http://127.0.0.1:${ports[role]}/metrics`)).text();
 
 test('one trace spans the request, the start of the workflow and both POSTs, across processes', async () => {
   const spanOf = (name: string, attributes: object = {}) =>
@@ -135,7 +86,8 @@ test('spans contain no path, query, body or secret, and receivers get only the d
 
 test('the log lines of the request and of both attempts name the trace', async () => {
   const lines = await waitFor('three lines', () => {
-    const ofTrace = logged.filter(({ trace_id }) => trace_id === TRACE);
+    const said = [...running.api.said, ...running.worker.said].filter((line) => line.startsWith('{'));
+    const ofTrace = said.map((line) => JSON.parse(line)).filter(({ trace_id }) => trace_id === TRACE);
     return ofTrace.length >= 3 && ofTrace.map(({ role, msg, number, outcome }) => ({ role, msg, number, outcome }));
   });
   const attempt = { role: 'worker', msg: 'attempt' };
@@ -149,7 +101,7 @@ test('the log lines of the request and of both attempts name the trace', async (
 /** A dependency that does not respond in time is missing from a scrape, as happens on a busy machine. */
 const wholeScrape = () =>
   waitFor('a whole scrape', async () => {
-    const text = await scrape(workerMetrics);
+    const text = await scrape('worker');
     const whole = [
       'webhook_backlog_up 1',
       'dependency_up{dependency="temporal"} 1',
@@ -169,7 +121,7 @@ test('a worker serves its own metrics and those of Temporal’s SDK in one scrap
     expect(text).toContain(`${line}\n`);
   }
   expect(text).toMatch(/^temporal_activity_execution_latency_seconds_count{activity_type="deliver",.*} 1$/m);
-  expect(await scrape(apiMetrics)).toContain(
+  expect(await scrape('api')).toContain(
     'http_requests_total{method="POST",route="/sandbox/transfers/:id/status",status="200"} 1\n',
   );
 });
@@ -206,6 +158,6 @@ test('every metric in the alerts and the dashboard exists', async () => {
 
 const withPromtool = hasPromtool ? test : test.skip;
 withPromtool('promtool (Debian: prometheus) finds nothing wrong with a scrape', async () => {
-  expect(promtool(['check', 'metrics'], await scrape(workerMetrics))).toBe('');
-  expect(promtool(['check', 'metrics'], await scrape(apiMetrics))).toBe('');
+  expect(promtool(['check', 'metrics'], await scrape('worker'))).toBe('');
+  expect(promtool(['check', 'metrics'], await scrape('api'))).toBe('');
 });

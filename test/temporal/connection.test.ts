@@ -10,7 +10,7 @@ import { connectionOptions, probeClient, whyUnreachable } from '../../src/tempor
 import { makeAuthorities } from '../support/certificates.js';
 import { runCommand } from '../support/command.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { startSilentServer } from '../support/silent-server.js';
+import { startRawReceiver } from '../support/raw-receiver.js';
 
 // A proxy in front of the dev server that speaks TLS, as Temporal's frontend does: it wants a client certificate of
 // its CA.
@@ -154,9 +154,9 @@ describe('a connection that cannot be made', () => {
   });
 
   it('is a line about a server that accepts connections and is silent', async () => {
-    const silent = await startSilentServer();
-    expect(await whyUnreachable(temporalWith({}, silent.address))).toMatch(/ \(no response\); /);
-    silent.close();
+    const silent = await startRawReceiver(() => undefined);
+    expect(await whyUnreachable(temporalWith({}, `127.0.0.1:${silent.port}`))).toMatch(/ \(no response\); /);
+    await silent.close();
   });
 });
 
