@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { judgeChanges } from './judge-changes.js';
 import { judgeRecord } from './judge-record.js';
@@ -32,6 +33,11 @@ const record: Record = {
   undirected: [],
 };
 const arrivals = [arrival(1), arrival(2, { answered: 204 })];
+
+// It imported Jest's `expect`, which throws outside of Jest.
+test('regression: npm run test:crash loads', () => {
+  expect(spawnSync(process.execPath, ['dist/test/crash/main.js', '--help']).status).toBe(0);
+});
 
 test('finds no fault in a true record', () => {
   expect(judgeRecord(record, arrivals, 3)).toEqual({ faults: [], unrecorded: 0, duplicates: 0 });
