@@ -73,13 +73,6 @@ describe('the activity deliver, where an attempt is due', () => {
     expect(detail).toMatchObject({ status: 'pending', attemptCount: 2, lastOutcome: 'timeout' });
     expect(detail.wait! > MINUTE - 5_000 && detail.wait! <= MINUTE).toBe(true);
   });
-
-  it("makes the attempt when the timer fired a little early on Postgres's clock", async () => {
-    const event = await failedOnce(90);
-    const sender = fakeSender();
-    await activities.open(sender).deliver(deliverRequest(event, { attemptCount: 1 }));
-    expect(sender.sent).toHaveLength(1);
-  });
 });
 
 describe('the activity deliver, where no attempt is due', () => {

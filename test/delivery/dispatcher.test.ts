@@ -27,12 +27,7 @@ beforeAll(async () => {
   dispatchers = createTestDispatchers(db);
   other = await db.openSession();
 });
-/** Let hanging receivers respond. */
-const releases: (() => void)[] = [];
-afterEach(() => {
-  for (const release of releases.splice(0)) release();
-  return dispatchers.stop();
-});
+afterEach(() => dispatchers.stop());
 
 const token = newId();
 const rowOf = (deliveryId: string) => db.prisma.queuedAttempt.findUnique({ where: { deliveryId } });
@@ -75,27 +70,19 @@ describe('the first attempts of an event of this process', () => {
 });
 
 // At full speed in one process, changes were taken in faster than delivered: half a second from response to arrival.
-describe('a change that is made while many attempts wait', () => {
-  /** A process in which 40 attempts wait for a receiver that hangs. */
-  async function busy() {
-    const { sender, release } = heldSender();
-    const opened = dispatchers.open(sender, { limits: { perEndpoint: 20 } });
-    const [event] = await commitEvents(db, 60);
-    opened.dispatcher.expect(keysOf(event!));
-    await waitFor('the attempts that wait', () => opened.slots.waiting === 40);
-    releases.push(release);
-    return { ...opened, sender, event: event! };
-  }
-
+it('a change that is made while many attempts wait is answered when its own attempts have started', async () => {
+  const { sender, release } = heldSender();
+  const { dispatcher, slots } = dispatchers.open(sender, { limits: { perEndpoint: 20 } });
+  const [first] = await commitEvents(db, 60);
+  dispatcher.expect(keysOf(first!));
+  await waitFor('the attempts that wait', () => slots.waiting === 40);
   // A slow machine may take longer than the process waits.
-  it('is answered when its own attempts have started', async () => {
-    const { dispatcher, sender } = await busy();
-    await waitFor('a change whose attempt has started', async () => {
-      const event = await commitEvent(db, { leaseTerms: () => dispatcher.leaseTerms() });
-      await dispatcher.committed(event);
-      return sender.sent.at(-1)?.body === event.body;
-    });
+  await waitFor('a change whose attempt has started', async () => {
+    const event = await commitEvent(db, { leaseTerms: () => dispatcher.leaseTerms() });
+    await dispatcher.committed(event);
+    return sender.sent.at(-1)?.body === event.body;
   });
+  release();
 });
 
 describe('an attempt that fails', () => {
@@ -425,25 +412,6 @@ describe('a dispatcher that stops', () => {
     expect(await dispatchers.readEvent(first.eventId)).toMatchObject({ deliveries: [{ status: 'succeeded' }] });
     expect(await rowOf(second.deliveries[0]!.deliveryId)).toMatchObject({ leaseToken: null, leaseUntil: null });
     expect(sender.sent).toHaveLength(1);
-  });
-
-  it('gives back a rung of 0 s that is due when it stops', async () => {
-    const { sender, release } = heldSender(1, () => refusedBy(503));
-    const failing = {
-      ...sender,
-      send: async (given: Parameters<typeof sender.send>[0]) => {
-        await sender.send(given);
-        return refusedBy(503);
-      },
-    };
-    const { dispatcher, commit } = dispatchers.open(failing, { retryDelays: [0] });
-    const event = await commit();
-    await waitFor('the attempt to be in flight', () => sender.sent.length === 1);
-    const stopped = dispatcher.stop();
-    release();
-    await stopped;
-    expect(await rowOf(event.deliveries[0]!.deliveryId)).toMatchObject({ line: 'fresh', leaseToken: null });
-    expect(await dispatchers.readEvent(event.eventId)).toMatchObject({ deliveries: [{ attemptCount: 1, rung: 1 }] });
   });
 
   it('keeps the lease of an attempt that was made until it is recorded, so that no other worker repeats it', async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { HEADS, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from '../../src/delivery/lease.js';
-import { freeExpired, queueOverdue } from '../../src/delivery/queue.js';
+import { freeExpired, queueOverdue, readTargets } from '../../src/delivery/queue.js';
 import { newId } from '../../src/platform/ids.js';
 import { commitEvent, commitEvents } from '../support/committed-event.js';
 import { openTestDatabase } from '../support/database.js';
@@ -102,6 +102,26 @@ it('an attempt whose delivery retention removed leaves the queue when its lease 
   await setLease(`now() - interval '1 millisecond'`);
   expect(await freeExpired(db)).toEqual([]);
   expect(await rowOf(deliveryId)).toBeNull();
+});
+
+it.each([
+  ['is pending at an active endpoint', 'select', true],
+  [
+    'has ended, and is retried manually',
+    `with q as (update queue set trigger = 'manual') update deliveries set status = 'failed'`,
+    true,
+  ],
+  ['is at a disabled endpoint', 'update webhook_endpoints set enabled = false', false],
+  ['is at a deleted endpoint', 'update webhook_endpoints set deleted_at = now()', false],
+  ['was leased again', `update queue set lease_until = lease_until + interval '1 second'`, false],
+  ['is leased by another process', 'update queue set lease_token = gen_random_uuid()', false],
+  ['has left the queue', 'delete from queue', false],
+])('readTargets judges a leased attempt that %s', async (_, change, isDue) => {
+  const { deliveryId } = await freeAttempt();
+  const [leased] = await leaseById(db, TOKEN, [deliveryId]);
+  await db.query(change, []);
+  const targets = await readTargets(db, TOKEN, [{ ...leased!, deliveryId: newId() }, leased!]);
+  expect(targets.map(Boolean)).toEqual([false, isDue]);
 });
 
 /** A sleeping delivery whose next attempt is due in so many ms. */

@@ -111,4 +111,10 @@ describe('a manual retry', () => {
     // Before the record it is the attempt that is in flight, after it one extra attempt.
     expect(queue === null ? counted : counted - 1).toBe(1);
   });
+
+  it("does not find another client's delivery", async () => {
+    const stranger = { ...(await asleep()), clientId: await makeClient(db) };
+    await expect(retry(stranger)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await read(stranger)).toMatchObject({ queue: null, counted: 0 });
+  });
 });

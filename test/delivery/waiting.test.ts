@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { ANY, readWaiting, shareWaiting } from '../../src/delivery/waiting.js';
 import { createTransfer } from '../../src/transfers/create-transfer.js';
 import { commitEvent } from '../support/committed-event.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 import { makeClient } from '../support/factories.js';
 import { emptyOutbox, setOutbox } from '../support/outbox.js';
 
@@ -55,19 +55,6 @@ test('only a worker that has its turn looks at the queue', async () => {
   await commitEvent(db);
   const read = (isFirst: boolean) => shareWaiting(db, { isFirst })();
   expect([await read(false), await read(true)]).toEqual([NONE, { ...NONE, queued: true }]);
-});
-
-test('polls of the same moment share one statement', async () => {
-  let statements = 0;
-  const counting = Object.assign(Object.create(db), {
-    query(...given: Parameters<TestDatabase['query']>) {
-      statements++;
-      return db.query(...given);
-    },
-  });
-  const waiting = shareWaiting(counting, ALWAYS);
-  expect(await Promise.all([waiting(), waiting(), waiting()])).toEqual([NONE, NONE, NONE]);
-  expect(statements).toBe(1);
 });
 
 test('each loop queries the table itself if the shared read fails', async () => {

@@ -132,19 +132,6 @@ describe('the workflow starter', () => {
     expect(await outboxOf(poison)).toBe('again');
   });
 
-  it('does not mark an event that was recorded between lease and mark', async () => {
-    const event = await commitEvent(its.db, { endpoints: 2, retryDelays: [300_000] });
-    await makeOne(its.db, idOf(event));
-    // The other delivery's attempt waits in the queue; its row looks attempted, so the event is started.
-    await its.db.query('update deliveries set attempt_count = 1 where id = $1::uuid', [idOf(event, 1)]);
-    const { temporal, asked } = fakeTemporal(async () => {
-      if (asked.length === 1) await makeOne(its.db, idOf(event, 1), refusedBy(503));
-    });
-    its.starters.open({ temporal });
-    await its.starters.done(event);
-    expect(asked.map(({ how }) => how)).toEqual(['wake', 'wake']);
-  });
-
   // It leased and released such events again and again, for as long as a receiver hung.
   it('regression: looks once at a delivered event whose other first attempt is queued, and starts it with that', async () => {
     const event = await commitEvent(its.db, { endpoints: 2 });

@@ -4,40 +4,14 @@ import { readClientResults } from '../../src/endpoints/client-results.js';
 import { COUNTED_PENDING, isFailing, listFailingEndpoints, readEndpointHealth } from '../../src/endpoints/health.js';
 import { EndpointHours, HOUR } from '../../src/endpoints/hours.js';
 import { newId } from '../../src/platform/ids.js';
+import { makeBacklog } from '../support/backlog.js';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { makeDelivered } from '../support/events.js';
 import { makeClient, makeEndpoint, outcome, refusedBy } from '../support/factories.js';
 import { silentLog } from '../support/silent-log.js';
 
 const db = await openTestDatabase();
 const clientId = await makeClient(db);
-
-async function pendingDeliveries(
-  endpointId: string,
-  count: number,
-  nextAttemptAt: Date,
-  owner = clientId,
-): Promise<void> {
-  const eventIds = Array.from({ length: count }, () => newId());
-  const createdAt = new Date();
-  const event = {
-    clientId: owner,
-    transferId: newId(),
-    type: 'transfer.status_changed',
-    body: '{}',
-    createdAt,
-  } as const;
-  await db.prisma.event.createMany({ data: eventIds.map((id) => ({ ...event, id })) });
-  await db.prisma.delivery.createMany({
-    data: eventIds.map((eventId) => ({
-      id: newId(),
-      eventId,
-      endpointId,
-      clientId: owner,
-      nextAttemptAt,
-      ladder: '0s',
-    })),
-  });
-}
 
 const healthOf = async (endpointId: string, now?: number) =>
   (await readEndpointHealth(db, clientId, now === undefined ? {} : { now })).get(endpointId);
@@ -61,17 +35,14 @@ describe('readEndpointHealth', () => {
     expect(health?.lastFailure).toMatchObject({ error: 'status', responseStatus: 503 });
   });
 
-  it('says how many deliveries are pending and when the next attempt is planned', async () => {
+  it('counts pending deliveries up to its bound, and says when the next attempt is planned', async () => {
     const { id } = await makeEndpoint(db, clientId);
-    const [soon, later] = [new Date('2026-11-22T10:05:00Z'), new Date('2026-11-22T16:00:00Z')];
-    await pendingDeliveries(id, 2, soon);
-    await pendingDeliveries(id, 1, later);
+    await makeBacklog(db, id, 3);
+    const soon = new Date('2026-11-22T10:05:00Z');
+    const [first] = await db.prisma.delivery.findMany({ where: { endpointId: id }, take: 1 });
+    await db.prisma.delivery.update({ where: { id: first!.id }, data: { nextAttemptAt: soon } });
     expect((await healthOf(id))?.pending).toEqual({ count: 3, more: false, nextAttemptAt: soon });
-  });
-
-  it('stops counting pending deliveries at its bound and says so', async () => {
-    const { id } = await makeEndpoint(db, clientId);
-    await pendingDeliveries(id, COUNTED_PENDING + 5, new Date());
+    await makeBacklog(db, id, COUNTED_PENDING);
     expect((await healthOf(id))?.pending).toMatchObject({ count: COUNTED_PENDING, more: true });
   });
 
@@ -158,8 +129,8 @@ describe('listFailingEndpoints', () => {
     expect(await list(undefined, undefined, 1)).toEqual([expected[0]]);
     expect(await list(undefined, second)).toEqual([expected[1]]);
     expect(await list(one)).toEqual([expected[1]]);
-    await pendingDeliveries(first, 1, new Date(), one);
-    const success = { status: 'succeeded', finishedAt: new Date(), nextAttemptAt: null } as const;
+    await makeBacklog(db, first, 1);
+    const success = { status: 'succeeded', finishedAt: new Date(), nextAttemptAt: null, asleep: false } as const;
     await db.prisma.delivery.updateMany({ where: { endpointId: first }, data: success });
     expect(await list(one)).toEqual([]);
   });
@@ -173,15 +144,13 @@ describe('isFailing', () => {
   async function endpointWith(...runs: (readonly ['succeeded' | 'failed', count: number, from: number, to: number])[]) {
     const { id } = await makeEndpoint(db, clientId);
     await db.prisma.endpoint.update({ where: { id }, data: { enabledAt: new Date(Date.now() - 90 * DAY) } });
+    const { eventId } = await makeDelivered(db, {
+      clientId,
+      endpointId: id,
+      at: Date.now() - 90 * DAY,
+      status: 'pending',
+    });
     for (const [status, count, from, to] of runs) {
-      const eventId = newId();
-      const event = {
-        clientId,
-        transferId: newId(),
-        type: 'transfer.status_changed',
-        body: '{}',
-      } as const;
-      await db.prisma.event.create({ data: { ...event, id: eventId, createdAt: new Date() } });
       const times = Array.from({ length: count }, (_, i) => Date.now() - (from + ((to - from) * i) / count) * DAY);
       await db.prisma.delivery.createMany({
         data: times.map((at) => ({

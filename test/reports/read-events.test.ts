@@ -58,11 +58,3 @@ it.each([
   const attempts = await read(clientId, eventId, id);
   expect(attempts?.map(({ number }) => number)).toEqual([1, 2]);
 });
-
-it('reads the deliveries page by page', async () => {
-  const clientId = await makeClient(db);
-  const eventId = await makeEvent(clientId);
-  const ids = [await makeDelivery(clientId, eventId, 1), await makeDelivery(clientId, eventId, 1)];
-  const { deliveries } = await readEventTimeline(db, clientId, eventId, { after: ids[0], take: 26 });
-  expect(deliveries.map(({ id }) => id)).toEqual([ids[1]]);
-});

@@ -25,20 +25,6 @@ const vectors = [
     expected: '96fedc1f8b1a8e0b9460b692e4449858808239a3d293ebaf0cab00713f2189ab',
   },
   {
-    name: 'an empty body',
-    secret: 'whsec_0123456789abcdef',
-    t: '2026-11-21T10:00:00.123Z',
-    body: '',
-    expected: '22e3fb2a8e818f62b64c26027af0c0d2b0542dbf67299444300270476b507b9d',
-  },
-  {
-    name: 'characters beyond ASCII',
-    secret: 'whsec_0123456789abcdef',
-    t: '2026-11-21T10:00:00.123Z',
-    body: '{"name":"Zoë 東京 🏦"}',
-    expected: '25a29a79d4a78a1bae8d2f24dcfb073ecfb96a87b6ba78085531b6c692251923',
-  },
-  {
     name: 'bytes that are not UTF-8',
     secret: 'whsec_0123456789abcdef',
     t: '2026-11-21T10:00:00.123Z',
@@ -56,15 +42,6 @@ const vectors = [
 
 test.each(vectors)('signs $name as openssl does', ({ secret, t, body, expected }) => {
   expect(sign({ secret: new Secret(secret), t, body })).toBe(expected);
-});
-
-test('the header is t and v0', () => {
-  const header = signatureHeader({
-    secret: new Secret('whsec_0123456789abcdef'),
-    t: '2026-11-21T10:00:00.123Z',
-    body: '',
-  });
-  expect(header).toBe('t=2026-11-21T10:00:00.123Z,v0=22e3fb2a8e818f62b64c26027af0c0d2b0542dbf67299444300270476b507b9d');
 });
 
 const secrets = fc.string({
