@@ -75,7 +75,7 @@ export function createDeliverActivities(
         ({ progress } = await read(request));
         if (isDue(progress, request)) return { ...progress, isQueued: true };
       }
-      const hasFailed = progress.attemptCount > request.attemptCount && !isSuccess(progress.lastOutcome);
+      const hasFailed = progress.attemptCount > request.attemptCount && !/^2\d\d$/.test(progress.lastOutcome ?? '');
       if (hasFailed) throw attemptFailed(progress);
       return progress;
     },
@@ -87,8 +87,6 @@ export function createDeliverActivities(
 function isDue({ status, wait, attemptCount }: DeliveryProgress, request: DeliverRequest): boolean {
   return status === 'pending' && wait !== null && wait <= EARLY && attemptCount <= request.attemptCount;
 }
-
-const isSuccess = (outcome: string | null) => outcome !== null && /^2\d\d$/.test(outcome);
 
 /** A failed attempt is red in Temporal's UI, with its reason in one line. The workflow continues from the detail. */
 function attemptFailed(progress: DeliveryProgress): ApplicationFailure {

@@ -17,13 +17,11 @@ import {
   type QueuedAt,
   type QueuedEvent,
 } from './handover.js';
-import { BATCH, type Cursor, LEASE, type LeaseRequest, leaseById, leaseOfEndpoints, readHeads } from './lease.js';
+import { BATCH, type Cursor, LEASE, leaseById, leaseOfEndpoints, readHeads } from './lease.js';
 import type { LiveWorkers } from './live-workers.js';
 import { type AttemptDependencies, type AttemptResult, lookAgain, makeAttempt } from './make-attempt.js';
-import { pauseOf } from './pause.js';
 import { freeExpired, giveBack } from './queue.js';
 import { NotSent } from './sender/attempt-error.js';
-import type { SendOutcome } from './sender/send.js';
 import type { Slots } from './slots.js';
 import type { Waiting } from './waiting.js';
 import type { WakeUps } from './wake-ups.js';
@@ -253,21 +251,15 @@ export class Dispatcher implements Handover {
    * @returns the attempt if this process has it
    */
   async take(keys: AttemptKeys): Promise<Job | undefined> {
-    const { deliveryId } = keys;
-    const held = this.#held.get(deliveryId);
-    const isFree = !held && !this.#stopped && !this.avoids(keys);
-    if (isFree && this.#allowance(keys) > 0) {
-      try {
-        const job = await this.#byId.run(deliveryId);
-        if (!job && this.#stopped) this.expectOrTell(keys);
-        return job;
-      } catch (error) {
-        this.expectOrTell(keys);
-        throw error;
-      }
+    const held = this.#held.get(keys.deliveryId);
+    let job = held;
+    try {
+      const isFree = !held && !this.#stopped && !this.avoids(keys);
+      if (isFree && this.#allowance(keys) > 0) job = await this.#byId.run(keys.deliveryId);
+      return job;
+    } finally {
+      if (job === held) this.expectOrTell(keys);
     }
-    this.expectOrTell(keys);
-    return held;
   }
 
   /** Starts attempts after what follows the commit, such as the response to the change. */
@@ -320,11 +312,9 @@ export class Dispatcher implements Handover {
       this.pump();
       this.#refill(attempt);
     };
-    const onAnswered = (outcome: SendOutcome) => {
+    const onAnswered = () => {
       answeredAt = performance.now();
       this.#paused.delete(endpointId);
-      const pause = pauseOf(outcome);
-      if (pause !== null) slots.spare(clientId, endpointId, pause * 1_000);
       release();
     };
     const isLate = () => performance.now() - leasedAt > GIVEN_BACK_AFTER;
@@ -333,7 +323,7 @@ export class Dispatcher implements Handover {
     try {
       const due = isLate() ? undefined : await this.#lookAgain(attempt, leasedAt);
       const max = due?.maxConcurrency;
-      // The owner may have lowered the limit, or the receiver may have asked another worker to spare it.
+      // The owner may have lowered the limit, or the receiver may have asked to be spared.
       const isOver = max !== undefined && max !== attempt.maxConcurrency && !slots.isWithin(clientId, endpointId, max);
       if (due && !isOver && !isLate()) {
         mayBeOut = true;
@@ -341,7 +331,10 @@ export class Dispatcher implements Handover {
       } else this.#giveBack([job]);
     } catch (error) {
       // An unreachable Postgres, which the look asks, says nothing about the endpoint.
-      if (answeredAt === undefined && (mayBeOut || !isUnreachable(error))) this.#pause(attempt);
+      if (answeredAt === undefined && (mayBeOut || !isUnreachable(error))) {
+        this.#remember([attempt]);
+        this.#paused.set(endpointId, true);
+      }
       // If the request may be out, the lease runs out first.
       if (!mayBeOut || error instanceof EnvelopeError || error instanceof NotSent) this.#giveBack([job]);
       if (error instanceof EnvelopeError) this.options.onUnreadableSecret?.(error);
@@ -404,12 +397,6 @@ export class Dispatcher implements Handover {
   #hasRoom(at: QueuedAt): boolean {
     const { clientId, endpointId } = at;
     return !this.avoids(at) && this.options.slots.isHalfEmpty(clientId, endpointId);
-  }
-
-  /** Leases nothing of the endpoint for some time. */
-  #pause(at: QueuedAt): void {
-    this.#remember([at]);
-    this.#paused.set(at.endpointId, true);
   }
 
   /** @returns true: endpoints may have room again although nothing is new in the queue */
@@ -486,7 +473,8 @@ export class Dispatcher implements Handover {
         this.#remember(some);
         throw error;
       });
-      this.#remember(rows.length === request.limit ? some : withMore(rows, request));
+      // Their lines may have more. What is queued later is notified.
+      this.#remember(rows.length === request.limit ? some : rows);
       return rows;
     });
   }
@@ -530,18 +518,4 @@ export class Dispatcher implements Handover {
       'an attempt was not made, or not recorded; it stays in the queue',
     );
   }
-}
-
-/**
- * The rows of the endpoints of which a statement has leased as many attempts of a line as it might: their lines may
- * have more. What is queued later is notified.
- */
-function withMore(rows: readonly LeasedAttempt[], { allowances }: LeaseRequest) {
-  const most = new Map(allowances.map(({ endpointId, attempts }) => [endpointId, attempts]));
-  const leased = new Map<string, number>();
-  return rows.filter(({ endpointId, line }) => {
-    const count = (leased.get(endpointId + line) ?? 0) + 1;
-    leased.set(endpointId + line, count);
-    return count === most.get(endpointId);
-  });
 }

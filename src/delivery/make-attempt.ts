@@ -1,5 +1,4 @@
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { LRUCache } from 'lru-cache';
 import { disableEndpoint } from '../endpoints/disable.js';
 import { openHeaders } from '../endpoints/headers.js';
 import { isFailing } from '../endpoints/health.js';
@@ -50,7 +49,7 @@ export interface AttemptResult {
 export async function makeAttempt(
   dependencies: AttemptDependencies,
   attempt: LeasedAttempt,
-  onAnswered: (outcome: SendOutcome) => void,
+  onAnswered: () => void,
 ): Promise<AttemptResult> {
   const { masterKeys, sender } = dependencies;
   const secret = masterKeys.open(attempt.secretEnvelope, attempt.endpointId);
@@ -67,7 +66,7 @@ export async function makeAttempt(
     }),
   );
   failpoint('after-post');
-  onAnswered(outcome);
+  onAnswered();
   const recorded = await dependencies.recorder.record({ attempt, outcome, endedAt: performance.now() });
   if (recorded) dependencies.endpointHours.count(attempt.endpointId, outcome, attempt.clientId);
   // After a crash before this point, or a lost reply, the endpoint's next 410 disables it.
@@ -77,27 +76,23 @@ export async function makeAttempt(
   return { outcome, recorded };
 }
 
-/** What disables an endpoint, by reason and URL. */
-const disabling = new LRUCache<string, Batcher<() => Promise<void>, undefined>>({ max: 1_000 });
+/** The endpoints that this process is disabling, with reason and URL. */
+const disabling = new Set<string>();
 
 /**
  * Disables an endpoint that responded 410 or is failing, and cancels its pending deliveries. This runs apart from the
  * record, and one at a time for an endpoint: transactions that each lock their own delivery and then all others would
- * deadlock, and would hold every connection meanwhile. Attempts that are recorded during one share the next.
+ * deadlock, and would hold every connection meanwhile.
  */
-function disableInTurn(
+async function disableInTurn(
   dependencies: AttemptDependencies,
   attempt: LeasedAttempt,
   reason: 'gone' | 'failing',
-): Promise<unknown> {
+): Promise<void> {
   const key = `${reason} ${attempt.endpointId} ${attempt.url}`;
-  const run = async (waiting: readonly (() => Promise<void>)[]) => {
-    await waiting[0]?.();
-    return waiting.map(() => undefined);
-  };
-  const turns = disabling.get(key) ?? new Batcher({ run, size: Number.POSITIVE_INFINITY });
-  disabling.set(key, turns);
-  return turns.run(() => disable(dependencies, attempt, reason));
+  if (disabling.has(key)) return;
+  disabling.add(key);
+  await disable(dependencies, attempt, reason).finally(() => disabling.delete(key));
 }
 
 /** If this call is the one that disables the endpoint, the log and the metrics report it. Never rejects. */

@@ -140,37 +140,30 @@ with recursive clients as (
   union all
   select (select o.client_id from outbox o where o.client_id > c.client_id order by o.client_id limit 1)
     from clients c where c.client_id is not null
-), candidates as (
+), free as materialized (
   select o.event_id
     from clients c cross join lateral (
       select o.event_id from outbox o
        where o.client_id = c.client_id and o.state = 'delivered' and o.event_id < $1::uuid and ${isFree('o.lease_until')}
-       order by o.event_id limit $2::int) o
+       order by o.event_id limit $2::int
+         for update skip locked) o
    limit $2::int
-), free as materialized (
-  select o.event_id from outbox o
-   where o.event_id = any(array(select event_id from candidates)) and o.state = 'delivered' and ${isFree('o.lease_until')}
-     for update of o skip locked
 ), skipped as (
   delete from outbox where event_id = any(array(select event_id from free))
 )
 select count(*)::int as skipped from free`;
 
-/** Between two runs of all workers together, ms: each looks at every client with a row. */
+/** Between two runs, ms: each looks at every client with a row. */
 const INTERVAL = 5_000;
 /** Events of one statement: some tens of ms for Postgres. */
 const BATCH = 500;
-/** Between two warnings, ms. */
-const QUIET = 300_000;
 
 export interface SkipOptions {
   db: Handle;
   workflows: WorkflowMode;
-  workers: Pick<LiveWorkers, 'count'>;
+  workers: Pick<LiveWorkers, 'isFirst'>;
   /** WORKFLOWS_TRAIL, ms */
   trail: number;
-  /** Undefined while Temporal is unavailable. */
-  temporal: () => unknown;
   metrics: Pick<Metrics, 'workflowsSkipped'>;
   log: Log;
 }
@@ -178,35 +171,18 @@ export interface SkipOptions {
 /**
  * Bounds the backlog of a lasting overload. A delivered event whose workflow has not started in time gets none, also
  * while Temporal is unavailable. With `retries-only` it would get none anyway. An event with a failed delivery waits
- * for its workflow. A warning says so, since only the operator can change the load or Temporal's capacity.
+ * for its workflow. The first of the live workers does it.
  */
-export function skipWorkflowsLoop(options: SkipOptions): Periodic {
-  const { db, workflows, workers, trail, temporal, metrics, log } = options;
-  let skipped = 0;
-  let ranAt = Number.NEGATIVE_INFINITY;
-  let warnedAt = Number.NEGATIVE_INFINITY;
-  function warn(): void {
-    warnedAt = performance.now();
-    const why = temporal()
-      ? 'more come than Temporal starts (doctor shows how many); set WORKFLOWS=retries-only or give Temporal more cores'
-      : 'Temporal has been unavailable for WORKFLOWS_TRAIL';
-    log.warn({ skipped }, `delivered events get no workflow: ${why}`);
-    skipped = 0;
-  }
+export function skipWorkflowsLoop({ db, workflows, workers, trail, metrics, log }: SkipOptions): Periodic {
   const loop = new Periodic({
     interval: INTERVAL,
-    run: async () => {
-      if (performance.now() - ranAt < INTERVAL * (workers.count - 0.5)) return;
-      ranAt = performance.now();
-      let batch: number;
-      do {
-        batch = await skipWorkflows(db, trail, BATCH);
-        if (workflows === 'every-event') {
-          metrics.workflowsSkipped(batch);
-          skipped += batch;
-        }
-      } while (batch === BATCH && !loop.stopped);
-      if (skipped > 0 && performance.now() - warnedAt > QUIET) warn();
+    isDue: async () => workers.isFirst,
+    async run() {
+      let skipped = BATCH;
+      while (skipped === BATCH && !loop.stopped) {
+        skipped = await skipWorkflows(db, trail, BATCH);
+        if (workflows === 'every-event') metrics.workflowsSkipped(skipped);
+      }
     },
     onFault: reportTo(log, 'skipping the workflows of delivered events failed; next try in 5 s'),
   });

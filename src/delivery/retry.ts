@@ -1,3 +1,5 @@
+import { ACTIVE } from '../endpoints/disable.js';
+import { refuseInactive } from '../endpoints/refusals.js';
 import { type By, recordAudit } from '../platform/audit.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import { withoutDeadline } from '../platform/deadline.js';
@@ -18,7 +20,7 @@ export interface RetryRequest {
 }
 
 interface Target extends Pick<LeasedAttempt, 'eventId' | 'clientId' | 'endpointId' | 'maxConcurrency'> {
-  endpointActive: boolean;
+  enabled: boolean;
 }
 
 /**
@@ -35,12 +37,7 @@ export function retryDelivery(
   return atomically(db, async (tx) => {
     const [target] = await tx.query<Target>(TARGET, [deliveryId, clientId]);
     if (!target) throw new Refusal('not_found', 'There is no such delivery.');
-    if (!target.endpointActive) {
-      throw new Refusal(
-        'endpoint_not_active',
-        'The endpoint of this delivery is disabled or deleted; enable it first.',
-      );
-    }
+    refuseInactive(target);
     const [queued] = await tx.query<{ settled: boolean }>(QUEUED, [deliveryId]);
     if (queued?.settled) return;
     await limit.consume(tx, deliveryId);
@@ -59,8 +56,7 @@ export function retryDelivery(
 /** The lock on the delivery makes its retries, and its record, wait for each other. */
 const TARGET = `
 select d.event_id as "eventId", d.client_id as "clientId", d.endpoint_id as "endpointId",
-       ${AT_ONCE} as "maxConcurrency",
-       e.enabled and e.deleted_at is null as "endpointActive"
+       ${AT_ONCE} as "maxConcurrency", ${ACTIVE} as enabled
   from deliveries d join webhook_endpoints e on e.id = d.endpoint_id
  where d.id = $1::uuid and ($2::uuid is null or d.client_id = $2::uuid)
    for no key update of d`;

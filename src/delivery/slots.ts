@@ -23,8 +23,6 @@ interface Endpoint<Job> {
   rate: number | null;
   /** No attempt starts before this time because of the rate; 0: the rate limits nothing. */
   startsAt: number;
-  /** Its receiver is spared until this time: it gets one attempt at once, over all workers; 0: it is not spared. */
-  sparedUntil: number;
   active: number;
   /** The jobs that wait, by line. */
   lines: Record<Line, { job: Job; since: number }[]>;
@@ -66,7 +64,7 @@ export class Slots<Job> {
   constructor(
     private readonly limits: Limits,
     private readonly share: Pick<LiveWorkers, 'of'>,
-    /** ms, for rates and pauses. */
+    /** ms, for rates. */
     private readonly clock = () => performance.now(),
   ) {}
 
@@ -182,12 +180,6 @@ export class Slots<Job> {
     return Math.max(0, Math.min(...Array.from(this.#resting, ({ startsAt }) => startsAt)) - this.clock());
   }
 
-  /** The receiver of the endpoint is spared for `ms`: it gets one attempt at once. A longer pause stays. */
-  spare(clientId: string, endpointId: string, ms: number): void {
-    const endpoint = this.#endpoint(clientId, endpointId);
-    endpoint.sparedUntil = Math.max(endpoint.sparedUntil, this.clock() + ms);
-  }
-
   /**
    * Sets the limit of an endpoint anew.
    * @returns whether the attempts in flight here are within it
@@ -203,15 +195,10 @@ export class Slots<Job> {
       for (const endpoint of endpoints.values()) this.#enqueue(endpoint);
   }
 
-  /** Call this each second: the speed of the endpoints is that of the second that ends, and pauses end. */
+  /** Call this each second: the speed of the endpoints is that of the second that ends. */
   tick(): void {
-    const now = this.clock();
     for (const { endpoints } of this.#clients.values()) {
       for (const endpoint of endpoints.values()) {
-        if (endpoint.sparedUntil > 0 && endpoint.sparedUntil <= now) {
-          endpoint.sparedUntil = 0;
-          this.#enqueue(endpoint);
-        }
         endpoint.speed = endpoint.released;
         endpoint.released = 0;
         this.#removeIfIdle(endpoint);
@@ -245,7 +232,7 @@ export class Slots<Job> {
     }
     let endpoint = client.endpoints.get(endpointId);
     if (!endpoint) {
-      const limits = { max: this.limits.perEndpoint, rate: null, startsAt: 0, sparedUntil: 0 };
+      const limits = { max: this.limits.perEndpoint, rate: null, startsAt: 0 };
       const counts = { ...limits, active: 0, released: 0, speed: 0 };
       endpoint = { id: endpointId, client, ...counts, lines: { fresh: [], late: [] }, turn: 'fresh', queued: false };
       client.endpoints.set(endpointId, endpoint);
@@ -256,9 +243,9 @@ export class Slots<Job> {
 
   /** The speed of an endpoint outlasts a moment without a job, and so do the leases of that size. */
   #removeIfIdle(endpoint: Endpoint<Job>): void {
-    if (!isIdle(endpoint) || endpoint.queued || speedOf(endpoint) > 0) return;
-    // Its rate and its pause outlast it too.
-    if (endpoint.sparedUntil > 0 || (endpoint.startsAt > 0 && endpoint.startsAt > this.clock())) return;
+    if (endpoint.active + waitingAt(endpoint) > 0 || endpoint.queued || speedOf(endpoint) > 0) return;
+    // Its rate outlasts it too.
+    if (endpoint.startsAt > 0 && endpoint.startsAt > this.clock()) return;
     const { client } = endpoint;
     this.#resting.delete(endpoint);
     client.endpoints.delete(endpoint.id);
@@ -277,12 +264,12 @@ export class Slots<Job> {
   }
 
   #shareOf(endpoint: Endpoint<Job>): number {
-    return this.share.of(endpoint.id, maxOf(endpoint));
+    return this.share.of(endpoint.id, endpoint.max);
   }
 
   /** Starts in a second in this process. */
   #rateOf(endpoint: Endpoint<Job>): number {
-    return ((endpoint.rate ?? 0) * this.#shareOf(endpoint)) / maxOf(endpoint);
+    return ((endpoint.rate ?? 0) * this.#shareOf(endpoint)) / endpoint.max;
   }
 
   /** A start takes its part of the rate. */
@@ -339,12 +326,8 @@ export class Slots<Job> {
 /** How far starts that came late may catch up with the rate, ms: a timer is late while the process is busy. */
 const CATCH_UP = 100;
 
-const maxOf = ({ max, sparedUntil }: Endpoint<unknown>) => (sparedUntil > 0 ? 1 : max);
-
 /** Attempts made in a second. */
 const speedOf = ({ speed, released }: Endpoint<unknown>) => Math.max(speed, released);
-
-const isIdle = (endpoint: Endpoint<unknown>) => endpoint.active === 0 && waitingAt(endpoint) === 0;
 
 function waitingAt({ lines }: Endpoint<unknown>): number {
   return lines.fresh.length + lines.late.length;

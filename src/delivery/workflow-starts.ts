@@ -1,4 +1,4 @@
-import { type Handle, rowOf } from '../platform/database/database.js';
+import type { Handle } from '../platform/database/database.js';
 
 /** A workflow that runs until the work of its row has ended. */
 export interface WorkflowStart {
@@ -43,12 +43,3 @@ export const KEPT = `started_at = coalesce(started_at, now()), start_after = now
 export async function keepStarted(db: Handle, workflowId: string): Promise<void> {
   await db.query(`update workflow_starts set ${KEPT} where workflow_id = $1`, [workflowId]);
 }
-
-/** The workflows of a type that were never started; counts up to `limit`. */
-export async function countWaiting(db: Handle, type: WorkflowStart['type'], limit: number): Promise<number> {
-  return (await rowOf<{ count: number }>(db, COUNT, [type, limit])).count;
-}
-
-const COUNT = `
-select count(*)::int as count from (
-  select from workflow_starts where type = $1 and started_at is null limit $2::int) w`;

@@ -4,7 +4,11 @@ import { Refusal, type RefusalCode } from '../platform/refusal.js';
 
 /** @throws Refusal endpoint_not_active */
 export function refuseInactive({ enabled }: Pick<Endpoint, 'enabled'>): void {
-  if (!enabled) throw new Refusal('endpoint_not_active', 'The webhook endpoint is disabled; enable it first.');
+  if (!enabled)
+    throw new Refusal(
+      'endpoint_not_active',
+      'The webhook endpoint is disabled or deleted; enable it, or register it again.',
+    );
 }
 
 /**

@@ -137,10 +137,7 @@ export function createDeliveryEngine(context: RoleContext) {
     }),
     removeExpired({ db: database, workers, retention: config.retention, log }),
     notifier({ db: database, workers, operator: operator !== undefined, retryDelays, log }),
-    skipWorkflowsLoop({
-      ...{ db: database, workflows, workers, trail: config.workflowsTrail, temporal: client },
-      ...{ metrics, log },
-    }),
+    skipWorkflowsLoop({ db: database, workflows, workers, trail: config.workflowsTrail, metrics, log }),
   ];
 
   return {

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
-import { CommittedUntil } from '../delivery/committed-until.js';
 import type { QueuedAt } from '../delivery/handover.js';
 import { AT_ONCE } from '../delivery/lease.js';
 import type { Waiting } from '../delivery/waiting.js';
+import { CommittedUntil } from '../platform/database/committed-until.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
 import { failpoint } from '../platform/failpoints.js';

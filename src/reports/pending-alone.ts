@@ -1,5 +1,5 @@
-import { LATEST_COMMIT } from '../delivery/committed-until.js';
 import { LEFT_JOIN_DELIVERY } from '../endpoints/window.js';
+import { LATEST_COMMIT } from '../platform/database/committed-until.js';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import { lowestIdAt, timeOf } from '../platform/ids.js';
 

@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { SandboxStepResult } from '../../workflows/sandbox-transfer.js';
 import type { Handover } from '../delivery/handover.js';
-import { countWaiting } from '../delivery/workflow-starts.js';
 import type { Config } from '../platform/config/config.js';
 import { type Handle, rowOf } from '../platform/database/database.js';
 import type { TransferStatus } from '../platform/database/generated/enums.js';
@@ -145,7 +144,7 @@ delete from workflow_starts where workflow_id = 'sandbox-' || $1::uuid`;
  */
 export function measureSandboxTransfers(registry: Registry, db: Handle, counted: number): void {
   const { gauge } = sharedGauges(registry, async () => ({
-    waiting: await countWaiting(db, 'sandboxTransfer', counted),
+    waiting: (await rowOf<{ count: number }>(db, WAITING, [counted])).count,
     unfinished: await countUnfinished(db, counted, null),
   }));
   gauge(
@@ -159,6 +158,10 @@ export function measureSandboxTransfers(registry: Registry, db: Handle, counted:
     ({ unfinished }) => unfinished,
   );
 }
+
+const WAITING = `
+select count(*)::int as count from (
+  select from workflow_starts where type = 'sandboxTransfer' and started_at is null limit $1::int) w`;
 
 /** @param clientId null: of all clients */
 async function countUnfinished(db: Handle, limit: number, clientId: string | null): Promise<number> {

@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { skipWorkflowsLoop } from '../../src/delivery/outbox.js';
 import type { WorkflowMode } from '../../src/platform/config/config.js';
 import { newId } from '../../src/platform/ids.js';
-import type { Log } from '../../src/platform/telemetry/log.js';
 import { createMetrics } from '../../src/platform/telemetry/metrics.js';
 import { readWorkflowLoad } from '../../src/reports/workflow-load.js';
 import type { CommittedEvent } from '../support/committed-event.js';
@@ -13,18 +12,10 @@ import { attemptedEvent, useStarters } from '../support/workflow-starter.js';
 const its = useStarters();
 
 /** One pass over what is older than 1 ms. @returns the number that it counted */
-async function skipAll(log: Log = silentLog, workflows: WorkflowMode = 'every-event'): Promise<number> {
+async function skipAll(workflows: WorkflowMode = 'every-event'): Promise<number> {
   const metrics = createMetrics();
-  const temporal = () => its.temporal.client;
-  const skipping = skipWorkflowsLoop({
-    db: its.db,
-    workflows,
-    workers: { count: 1 },
-    trail: 1,
-    temporal,
-    metrics,
-    log,
-  });
+  const workers = { isFirst: true };
+  const skipping = skipWorkflowsLoop({ db: its.db, workflows, workers, trail: 1, metrics, log: silentLog });
   skipping.request();
   await waitFor(
     'the delivered events',
@@ -55,12 +46,9 @@ describe('SkipWorkflows', () => {
 
   // Without Temporal, rows of events without an endpoint and of cancelled deliveries stayed, and retention kept their
   // events.
-  it('regression: removes delivered events with WORKFLOWS=retries-only too, and counts and reports none', async () => {
+  it('regression: removes delivered events with WORKFLOWS=retries-only too, and counts none', async () => {
     await backlog();
-    const lines: unknown[] = [];
-    const warn = (...line: unknown[]) => void lines.push(line);
-    expect(await skipAll(Object.assign(Object.create(silentLog), { warn }) as Log, 'retries-only')).toBe(0);
-    expect(lines).toEqual([]);
+    expect(await skipAll('retries-only')).toBe(0);
   });
 
   it('is near once a delivered event has waited for a minute', async () => {

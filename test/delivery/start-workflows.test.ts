@@ -1,6 +1,6 @@
 import { leaseStarts, type StartWorkflowsOptions, startWorkflows } from '../../src/delivery/start-workflows.js';
 import { shareWaiting } from '../../src/delivery/waiting.js';
-import { countWaiting, enqueueWorkflow, keepStarted, type WorkflowStart } from '../../src/delivery/workflow-starts.js';
+import { enqueueWorkflow, keepStarted, type WorkflowStart } from '../../src/delivery/workflow-starts.js';
 import { newId } from '../../src/platform/ids.js';
 import type { Periodic } from '../../src/platform/periodic.js';
 import { TASK_QUEUE } from '../../workflows/deliver-event.input.js';
@@ -56,7 +56,6 @@ describe('the workflow outbox', () => {
   it('starts one workflow for each row, even with two workers', async () => {
     const endpointId = newId();
     const ids = [await enqueue({ endpointId }), await enqueue({ endpointId }), await enqueue({ endpointId })];
-    expect(await countWaiting(db, 'sandboxTransfer', 100)).toBe(3);
     open();
     open();
     for (const id of ids) {
@@ -68,7 +67,6 @@ describe('the workflow outbox', () => {
       expect(await described.staticSummary()).toBe('a summary');
       expect(await ahead(id)).toBeGreaterThan(500);
     }
-    expect(await countWaiting(db, 'sandboxTransfer', 100)).toBe(0);
   });
 
   it('ends expired work before it starts anything, even while Temporal is unavailable', async () => {

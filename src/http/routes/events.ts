@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CommittedUntil } from '../../delivery/committed-until.js';
 import { EVENT_TYPES } from '../../delivery/event-catalogue.js';
 import { LOOKED_AT, refuseTooLong } from '../../endpoints/window.js';
+import { CommittedUntil } from '../../platform/database/committed-until.js';
 import { DeliveryStatus } from '../../platform/database/generated/enums.js';
 import { lowestIdAt, timeOf } from '../../platform/ids.js';
 import { MAX_WINDOW_DAYS } from '../../platform/limits.js';

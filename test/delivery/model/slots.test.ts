@@ -20,7 +20,7 @@ interface Job {
 const step = fc.record({
   kind: fc.constantFrom(
     ...(['enqueue', 'enqueue', 'enqueue', 'enqueue', 'next', 'next', 'next', 'release', 'release'] as const),
-    ...(['fill', 'expire', 'share', 'ask', 'tick', 'wait', 'spare'] as const),
+    ...(['fill', 'expire', 'share', 'ask', 'tick', 'wait'] as const),
   ),
   client: fc.nat(3),
   endpoint: fc.nat(2),
@@ -44,7 +44,6 @@ class Reference {
   /** Starts a second; an endpoint without an entry has no limit of them. */
   readonly rates = new Map<string, number>();
   readonly startsAt = new Map<string, number>();
-  readonly spared = new Map<string, number>();
   now = 1_000;
   readonly started: Job[] = [];
   /** For each client, endpoint and line with a job that may start: since which start it waits for its turn. */
@@ -106,16 +105,10 @@ class Reference {
       case 'wait':
         this.now += number * 100;
         return;
-      case 'spare':
-        // A response of the endpoint asks for it.
-        if (!this.active.some((job) => job.endpoint === endpoint)) return;
-        this.slots.spare(client, endpoint, number * 100);
-        this.spared.set(endpoint, Math.max(this.spared.get(endpoint) ?? 0, this.now + number * 100));
     }
   }
 
   tick(): void {
-    for (const [endpoint, until] of this.spared) if (until <= this.now) this.spared.delete(endpoint);
     this.slots.tick();
   }
 
@@ -212,7 +205,7 @@ class Reference {
   }
 
   maxOf(endpoint: string): number {
-    return this.spared.has(endpoint) ? 1 : (this.max.get(endpoint) ?? LIMITS.perEndpoint);
+    return this.max.get(endpoint) ?? LIMITS.perEndpoint;
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { CommittedUntil, LATEST_COMMIT } from '../../src/delivery/committed-until.js';
-import type { Handle } from '../../src/platform/database/database.js';
-import { createTestDatabase } from '../support/database.js';
+import { CommittedUntil, LATEST_COMMIT } from '../../../src/platform/database/committed-until.js';
+import type { Handle } from '../../../src/platform/database/database.js';
+import { createTestDatabase } from '../../support/database.js';
 
 const AT = 1_000_000;
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Handle, rowOf } from '../platform/database/database.js';
+import { type Handle, rowOf } from './database.js';
 
 /** The longest for which a transaction stays open after it has inserted an event: a statement, and then idle, ms. */
 export const LATEST_COMMIT = 60_000;
