@@ -22,11 +22,15 @@ test('deliveries are filtered by their last response, and keep it on the way to 
   const timeout = (await make([503, 'timeout'])).deliveryId;
   const refused = (await make([401])).deliveryId;
   const missing = (await make([404])).deliveryId;
+  const pending = (await makeTimeline(auth.database, clientId, { endpointId, outcomes: [500] })).deliveryId;
   const list = async (query: string) => rowsOf((await browser.get(`/console/deliveries?${query}`)).text);
   expect(await list('response=timeout')).toEqual([timeout]);
   expect(await list('response=4xx')).toEqual([missing, refused]);
   expect(await list(`response=401&webhookId=${endpointId}&status=failed&created_after=2+h`)).toEqual([refused]);
-  expect(await list('response=5xx')).toEqual([]);
+  expect(await list('response=5xx&status=failed')).toEqual([]);
+  expect(await list('status=pending')).toEqual([pending]);
+  expect(await list('webhookId=019abe01-7a10-7c44-9d02-3f1f6f0c8a11')).toEqual([]);
+  expect(await list('created_before=2+h')).toEqual([]);
   const unknown = await browser.get('/console/deliveries?response=odd');
   expect([unknown.status, /id="error-response"/.test(unknown.text)]).toEqual([422, true]);
   for (let i = 0; i < 20; i++) await make([401]);

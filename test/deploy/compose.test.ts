@@ -112,3 +112,11 @@ test('the image, .nvmrc and npm scripts run on the same release line of Node.js,
   expect(readFileSync('.nvmrc', 'utf8').trim()).toBe(devDependencies.node.split('.')[0]);
   expect(isSupportedNode(devDependencies.node)).toBe(true);
 });
+
+test('the UI is read-only, and services without a login are reachable from this machine only', () => {
+  expect(compose.services['temporal-ui'].environment.TEMPORAL_DISABLE_WRITE_ACTIONS).toBe('true');
+  const open = Object.entries<Document>(compose.services).filter(([, { ports = [] }]) =>
+    ports.some((port: string) => !port.startsWith('127.0.0.1:')),
+  );
+  expect(open.map(([name]) => name)).toEqual(['proxy']);
+});

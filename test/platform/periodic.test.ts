@@ -44,6 +44,19 @@ describe('Periodic', () => {
     expect(ends).toHaveLength(2);
   });
 
+  it('reports the error of a run, and runs again on request', async () => {
+    let runs = 0;
+    const { periodic, faults } = open(async () => {
+      runs++;
+      throw new Error('Postgres is unavailable');
+    });
+    periodic.request();
+    await waitFor('the fault', () => faults.length === 1);
+    periodic.request();
+    await waitFor('the second run', () => runs === 2);
+    await periodic.stop();
+  });
+
   it('waits at its stop for the run in progress, and starts no run after it', async () => {
     let runs = 0;
     let end = () => {};

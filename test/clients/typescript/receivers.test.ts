@@ -186,3 +186,13 @@ test('two signature headers are rejected', async () => {
   });
   expect(status).toBe(400);
 });
+
+test('Fastify keeps its own parser for other routes', async () => {
+  const url = await FRAMEWORKS.fastify!({ secret, onEvent: () => {} });
+  const response = await fetch(url.replace('/hooks', '/other'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(await response.text()).toBe('object');
+});

@@ -205,6 +205,7 @@ describe('a DELETE that finds 404', () => {
 
   const thrown = (cause: object) => Promise.reject(new TypeError('fetch failed', { cause }));
   test.each<[string, object, boolean]>([
+    ['a refused connection', { code: 'ECONNREFUSED', syscall: 'connect' }, false],
     ['an unknown host', { code: 'ENOTFOUND', syscall: 'getaddrinfo' }, false],
     ['a time-out of the connection', { code: 'UND_ERR_CONNECT_TIMEOUT' }, false],
     ['no route to any address', { code: 'ETIMEDOUT', errors: [{ code: 'ETIMEDOUT', syscall: 'connect' }] }, false],

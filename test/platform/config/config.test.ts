@@ -14,6 +14,18 @@ describe('the configuration', () => {
     }
   });
 
+  it('makes traces if a collector is named, unless OpenTelemetry is told not to', () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318';
+    const tracing = (env: object) => loadConfig({ ...SANDBOX, OTEL_EXPORTER_OTLP_ENDPOINT, ...env }).tracing;
+    expect([{}, { OTEL_SDK_DISABLED: 'false' }, { OTEL_TRACES_EXPORTER: 'otlp' }].map(tracing)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([{ OTEL_SDK_DISABLED: 'TRUE' }, { OTEL_TRACES_EXPORTER: 'none' }].map(tracing)).toEqual([false, false]);
+    expect(loadConfig(SANDBOX).tracing).toBe(false);
+  });
+
   it('tells the operator only with a URL and a secret, in production over https unless private addresses are allowed', () => {
     const [NOTIFY_URL, NOTIFY_SECRET] = ['https://ops.example.com/in', 'a secret of sixteen'];
     expect(loadConfig(SANDBOX).notify).toBeUndefined();
