@@ -25,9 +25,7 @@ function render(name) {
     .replaceAll('&#39;', "'") // which the anchors drop
     .replace(/<(h[1-6])>(.*?)<\/\1>/g, (_, tag, text) => `<${tag} id="${slug(text)}">${text}</${tag}>`)
     .replaceAll('<pre>', '<pre tabindex="0">') // so that a reader scrolls it with the keyboard
-    .replace(/<tr>\n<td>[\d, ]+<\/td>\n<td><code>(\w+)<\/code>/g, (row, code) =>
-      row.replace('<tr>', `<tr id="${code}">`),
-    )
+    .replace(/<tr>\n<td>[\d, ]+<\/td>\n<td>.*<\/td>/g, (row) => row.replaceAll(/<code>(\w+)/g, '<code id="$1">$1'))
     .replace(/href="(\w+)\.md(#[^"]*)?"/g, (_, to, anchor) => `href="${anchor ?? `#${to}`}"`);
 }
 

@@ -39,11 +39,13 @@ const tables = {
   'docs/configuration.md': {
     settings: table(
       ['variable', 'default', 'meaning'],
-      Object.entries(settings).map(([name, { byDefault, meaning, secret }]) => [
-        (secret ? [name, fileVariable(name)] : [name]).map(code).join(', '),
-        shown(byDefault),
-        meaning,
-      ]),
+      Object.entries(settings)
+        .filter(([name]) => !name.endsWith('_DATA'))
+        .map(([name, { byDefault, meaning, secret }]) => [
+          (secret ? [name, fileVariable(name)] : [name]).map(code).join(', '),
+          shown(byDefault),
+          meaning,
+        ]),
     ),
   },
   'docs/operations/metrics.md': {
@@ -58,11 +60,13 @@ const tables = {
   'docs/errors.md': {
     problems: table(
       ['status', 'code', 'what it means'],
-      Object.entries(PROBLEMS).map(([name, { status, otherStatuses, meaning }]) => [
-        [status, ...otherStatuses].join(', '),
-        code(name),
-        meaning,
-      ]),
+      // Codes of one status and meaning share a row.
+      Object.values(
+        Object.groupBy(Object.entries(PROBLEMS), ([, { status, meaning }]) => `${status} ${meaning}`),
+      ).map((alike) => {
+        const { status, otherStatuses, meaning } = alike[0][1];
+        return [[status, ...otherStatuses].join(', '), alike.map(([name]) => code(name)).join(', '), meaning];
+      }),
     ),
     limits: table(
       ['what', 'of', 'at most', 'code'],

@@ -7,7 +7,7 @@ export interface ValidationError {
 }
 
 /** The remedy for a client that has reached a limit. */
-const WAIT = 'Wait for `Retry-After` ([limits](#limits)).';
+const WAIT = 'Wait ([limits](#limits)).';
 
 /** The meaning and the remedy of each problem code, by status. */
 const MEANINGS = {
@@ -29,20 +29,20 @@ const MEANINGS = {
     endpoint_not_active: 'The endpoint is deleted, or is disabled and must be enabled first.',
     disabled_by_operator: 'Only the operator can enable this endpoint.',
     cancellation_in_progress:
-      'Pending deliveries of the disabled endpoint are still being cancelled; try again in a few seconds.',
+      'Pending deliveries of the disabled endpoint are still being cancelled.',
     recover_in_progress:
-      'A recovery of this endpoint is running, or as many of the client as may ([limits](#limits)). Wait until one ends.',
+      'A recovery of this endpoint is running, or the client has reached its [limit](#limits).',
     recovery_ended: 'The recovery has completed or was cancelled.',
     check_in_progress:
-      'A check of this endpoint is running, or as many of the client as may ([limits](#limits)). Wait until one ends.',
+      'A check of this endpoint is running, or the client has reached its [limit](#limits).',
     two_secrets: 'The client already has two active secrets; revoke one first.',
     no_keys: 'The client has no public key; set its keys first.',
     secret_erased: 'The endpoint was deleted, and its secret erased.',
-    idempotency_key_in_use: 'The first request with this key is still running; repeat it after `Retry-After`.',
+    idempotency_key_in_use: 'The first request with this key is still running.',
   },
   412: {
     changed_meanwhile:
-      '`If-Match` is not the current `ETag`, or not a strong one. Read the resource again, then repeat your change.',
+      '`If-Match` is not the current `ETag`, or not a strong one.',
   },
   413: { payload_too_large: 'A body may have at most 64 KiB.' },
   415: { unsupported_media_type: 'Send the body as `Content-Type: application/json` in UTF-8, uncompressed.' },
@@ -58,7 +58,7 @@ const MEANINGS = {
     sandbox_account: 'An account that begins with `SANDBOX-` exists in the sandbox only.',
     unknown_sandbox_account: 'There is no sandbox account with this name; `errors` lists the accounts.',
     endpoint_limit_reached:
-      'The client has as many endpoints as it may. One more is accepted at the URL of an enabled one, to switch its secret.',
+      'The client has reached its [limit](#limits) of endpoints. One more is accepted at the URL of an enabled one, to switch its secret.',
     idempotency_key_not_supported: 'The response holds a secret or a link; send the request without `Idempotency-Key`.',
     idempotency_key_reused: 'This key belongs to another request of the last 24 hours, or to a transfer.',
   },
@@ -71,9 +71,9 @@ const MEANINGS = {
     sandbox_limit_reached: WAIT,
     check_limit_reached: WAIT,
   },
-  500: { internal_error: 'The service failed; report the `request_id` to the operator.' },
+  500: { internal_error: 'The service failed.' },
   503: {
-    unavailable: 'A dependency is down, or the request took too long. Try again after `Retry-After`.',
+    unavailable: 'A dependency is down, or the request took too long.',
   },
 } as const;
 

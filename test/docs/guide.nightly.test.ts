@@ -148,7 +148,6 @@ test('a digest that a receiver computed is explained, by the service and on the 
   expect(await variable('DELIVERY_ID')).toBe(id);
   expect(await paste('verify')).toContain('verified');
   expect(await paste('explain')).toContain('"explanation": "body_without_timestamp"');
-  await expect(paste('verify-explain')).rejects.toThrow('body_without_timestamp: Only the body was signed');
 });
 
 test('a sign-in link to the console is made', async () => {
