@@ -61,12 +61,12 @@ const tables = {
     problems: table(
       ['status', 'code', 'what it means'],
       // Codes of one status and meaning share a row.
-      Object.values(
-        Object.groupBy(Object.entries(PROBLEMS), ([, { status, meaning }]) => `${status} ${meaning}`),
-      ).map((alike) => {
-        const { status, otherStatuses, meaning } = alike[0][1];
-        return [[status, ...otherStatuses].join(', '), alike.map(([name]) => code(name)).join(', '), meaning];
-      }),
+      Object.values(Object.groupBy(Object.entries(PROBLEMS), ([, { status, meaning }]) => `${status} ${meaning}`)).map(
+        (alike) => {
+          const { status, otherStatuses, meaning } = alike[0][1];
+          return [[status, ...otherStatuses].join(', '), alike.map(([name]) => code(name)).join(', '), meaning];
+        },
+      ),
     ),
     limits: table(
       ['what', 'of', 'at most', 'code'],

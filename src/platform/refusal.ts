@@ -28,21 +28,17 @@ const MEANINGS = {
     invalid_transition: 'The transfer cannot change from its current status to the requested one.',
     endpoint_not_active: 'The endpoint is deleted, or is disabled and must be enabled first.',
     disabled_by_operator: 'Only the operator can enable this endpoint.',
-    cancellation_in_progress:
-      'Pending deliveries of the disabled endpoint are still being cancelled.',
-    recover_in_progress:
-      'A recovery of this endpoint is running, or the client has reached its [limit](#limits).',
+    cancellation_in_progress: 'Pending deliveries of the disabled endpoint are still being cancelled.',
+    recover_in_progress: 'A recovery of this endpoint is running, or the client has reached its [limit](#limits).',
     recovery_ended: 'The recovery has completed or was cancelled.',
-    check_in_progress:
-      'A check of this endpoint is running, or the client has reached its [limit](#limits).',
+    check_in_progress: 'A check of this endpoint is running, or the client has reached its [limit](#limits).',
     two_secrets: 'The client already has two active secrets; revoke one first.',
     no_keys: 'The client has no public key; set its keys first.',
     secret_erased: 'The endpoint was deleted, and its secret erased.',
     idempotency_key_in_use: 'The first request with this key is still running.',
   },
   412: {
-    changed_meanwhile:
-      '`If-Match` is not the current `ETag`, or not a strong one.',
+    changed_meanwhile: '`If-Match` is not the current `ETag`, or not a strong one.',
   },
   413: { payload_too_large: 'A body may have at most 64 KiB.' },
   415: { unsupported_media_type: 'Send the body as `Content-Type: application/json` in UTF-8, uncompressed.' },

@@ -318,7 +318,7 @@ export const settings = {
   METRICS_ALLOWED_NETWORKS: setting(networks, 'CIDRs that may connect to `METRICS_PORT`.', '127.0.0.0/8,::1/128'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
     collector,
-    "OTLP/HTTP URL of the collector. Unset: no traces. Also valid: `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`, span limits, and `HEADERS`, `TIMEOUT`, `COMPRESSION` and certificates of `OTEL_EXPORTER_OTLP_…`.",
+    'OTLP/HTTP URL of the collector. Unset: no traces. Also valid: `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_BSP_…`, span limits, and `HEADERS`, `TIMEOUT`, `COMPRESSION` and certificates of `OTEL_EXPORTER_OTLP_…`.',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
     collector,
