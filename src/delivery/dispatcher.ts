@@ -123,8 +123,8 @@ export class Job {
  * An endpoint, quiet while this process expects nothing more of it in the queue:
  *
  * from       by                                                               to
- * any        notification, scan, full or failed lease, attempt left or        more: the queue may have attempts of it
- *            returned
+ * any        notification, scan, lease that found some or failed, attempt     more: the queue may have attempts of it
+ *            left or returned
  * more       room for half of what it may have here: the loop leases          quiet, or more again
  * any        all its slots belong to other workers                            not ours: they are notified
  * not ours   this worker's share grows, which requests a pass                 quiet, or more
