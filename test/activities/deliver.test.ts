@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { ApplicationFailure } from '@temporalio/activity';
 import type { QueuedAt } from '../../src/delivery/handover.js';
+import { queueDue } from '../../src/delivery/queue.js';
 import { newId } from '../../src/platform/ids.js';
 import { Secret } from '../../src/platform/secret.js';
 import type { DeliveryProgress } from '../../workflows/deliver-event.input.js';
@@ -111,8 +112,7 @@ describe('the activity deliver, beside another worker', () => {
       [good, outcome()],
       [bad, refusedBy(500)],
     ] as const) {
-      await db.query(`update deliveries set asleep = false where id = $1::uuid`, [idOf(event)]);
-      await db.query(QUEUED, [idOf(event)]);
+      await queueDue(db, [idOf(event)], 0);
       const held = await lease(db, idOf(event));
       const delivered = deliver(deliverRequest(event, { attemptCount: 1 })).catch((error) => error);
       await record(db, held, result);
@@ -136,10 +136,6 @@ describe('the activity deliver, beside another worker', () => {
     expect(progress).not.toHaveProperty('maxConcurrency');
     expect(sender.sent).toHaveLength(1);
   });
-
-  const QUEUED = `
-insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
-select id, client_id, endpoint_id, 'late', now(), 'schedule' from deliveries where id = $1::uuid`;
 });
 
 describe('the activity deliver without a free slot', () => {

@@ -169,22 +169,6 @@ describe('an attempt that waits', () => {
   });
 });
 
-it('starts no attempt while 500 wait for their record, and continues after that', async () => {
-  const token = newId();
-  const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);
-  const waiting = jest.spyOn(recorder, 'waiting', 'get').mockReturnValue(500);
-  const sender = fakeSender();
-  const { commit, dispatcher } = dispatchers.open(sender, { token, recorder });
-  const { eventId } = await commit();
-  dispatcher.pump();
-  await new Promise(setImmediate);
-  expect(sender.sent).toEqual([]);
-  waiting.mockReturnValue(499);
-  dispatcher.start();
-  await dispatchers.settled(eventId);
-  expect(sender.sent).toHaveLength(1);
-});
-
 it('regression: starts the next attempts as soon as the records have drained, without a tick', async () => {
   const token = newId();
   const recorder = new Recorder(db, { token, workflows: 'every-event' }, silentLog);

@@ -323,7 +323,7 @@ describe('a queue of more lines than a scan looks at in one statement', () => {
     await waitFor('an attempt in flight', () => sender.sent.length === 1);
     const { endpointId } = first.deliveries[0]!;
     await commitEvents(db, 4, { clientId: first.clientId, endpoints: 0 });
-    await db.query(LINES, [first.clientId, 500]);
+    await commitEvent(db, { clientId: first.clientId, endpoints: 500 });
     const workers = { count: 2, of: (id: string, max: number) => (id === endpointId ? max : 0) };
     const full = dispatchers.open(sender, { db: watched, workers, limits: { perEndpoint: 1 } });
     for (const each of [dispatcher, full.dispatcher]) each.start();
@@ -338,17 +338,6 @@ describe('a queue of more lines than a scan looks at in one statement', () => {
     release();
     await waitFor('the other attempts of the endpoint', () => sender.sent.length >= sent + 3);
   });
-
-  const LINES = `
-with endpoint as (
-  insert into webhook_endpoints (id, client_id, url, enabled, max_concurrency)
-  select gen_random_uuid(), $1::uuid, 'https://hooks.example.com/', true, 1 from generate_series(1, $2::int) returning id
-), event as (select id from events where client_id = $1::uuid limit 1), delivery as (
-  insert into deliveries (id, event_id, endpoint_id, client_id, next_attempt_at, ladder)
-  select gen_random_uuid(), v.id, e.id, $1::uuid, now(), '0s' from endpoint e, event v returning id, endpoint_id
-)
-insert into queue (delivery_id, client_id, endpoint_id, line, due_at, trigger)
-select id, $1::uuid, endpoint_id, 'fresh', now(), 'schedule' from delivery`;
 });
 
 describe('attempts in the queue', () => {

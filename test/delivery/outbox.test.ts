@@ -78,13 +78,6 @@ describe('events that wait in the outbox', () => {
     expect(idsOf(await lease(10))).toEqual(ids.slice(0, 2));
     expect(await lease(10)).toEqual([]);
   });
-
-  it('go to workers that lease at the same time in different batches, and each event to one', async () => {
-    const waiting = await eventsOfEach('start', 20);
-    const batches = await Promise.all(Array.from({ length: 4 }, () => lease(15)));
-    const rest = [await lease(15), await lease(15)];
-    expect(idsOf([...batches, ...rest].flat()).sort()).toEqual(waiting.flat().sort());
-  });
 });
 
 describe('skipWorkflows', () => {

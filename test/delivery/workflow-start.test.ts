@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readDelivery, readStarts, workflowOf } from '../../src/delivery/workflow-starter.js';
-import { newId } from '../../src/platform/ids.js';
+import { readStarts, workflowOf } from '../../src/delivery/workflow-starter.js';
 import { WebhookIds } from '../../workflows/search-attributes.js';
 import { makeOne } from '../support/attempt.js';
 import { type CommittedEvent, commitEvent } from '../support/committed-event.js';
@@ -40,13 +39,6 @@ describe('what the workflow of an event starts with', () => {
     });
     const wait = input.deliveries[0]!.wait!;
     expect(wait > 55_000 && wait <= 60_000).toBe(true);
-  });
-
-  it('says whether a first attempt is queued', async () => {
-    const event = await commitEvent(db, { endpoints: 2, retryDelays: [0, 60_000] });
-    expect(await startOf(event)).toMatchObject({ isQueued: true });
-    for (const { deliveryId } of event.deliveries) await makeOne(db, deliveryId, refusedBy(503));
-    expect(await startOf(event)).toMatchObject({ isQueued: false });
   });
 
   // Temporal refused the workflows of events for 53 endpoints, so that their retries came by the watchdog.
@@ -90,9 +82,5 @@ describe('what the workflow of an event starts with', () => {
     expect(await summaryOf('a | b\n[x](y) ![z]')).toBe(`a b x (y) ! z (${at}) ${end}`);
     expect(await summaryOf('\u202e \n')).toBe(`${at} ${end}`);
     expect(await summaryOf('ä '.repeat(100))).toBe(`${'ä '.repeat(16)}… (${at}) ${end}`);
-  });
-
-  it('is nothing for a delivery that is gone', async () => {
-    expect(await readDelivery(db, newId())).toBeUndefined();
   });
 });

@@ -1,88 +1,29 @@
 import { describe, expect, it, test } from '@jest/globals';
 import { cancelBacklogs, disableEndpoint } from '../../src/endpoints/disable.js';
-import {
-  deleteEndpoint,
-  type EndpointRules,
-  getEndpoint,
-  setEndpointEnabledByOperator,
-  updateEndpoint,
-} from '../../src/endpoints/endpoints.js';
-import type { Endpoint } from '../../src/platform/database/generated/client.js';
+import { type EndpointRules, setEndpointEnabledByOperator, updateEndpoint } from '../../src/endpoints/endpoints.js';
 import { createLog } from '../../src/platform/telemetry/log.js';
-import { changeStatus } from '../../src/transfers/change-status.js';
 import { countDeliveries, makeBacklog } from '../support/backlog.js';
 import { openTestDatabase } from '../support/database.js';
-import {
-  BY_OPERATOR as by,
-  makeClient,
-  makeEndpoint,
-  makeTransfer,
-  masterKeys,
-  OPERATOR,
-} from '../support/factories.js';
-import { recordingHandover } from '../support/recording-handover.js';
+import { BY_OPERATOR as by, makeClient, makeEndpoint, masterKeys, OPERATOR } from '../support/factories.js';
 import { waitFor } from '../support/wait-for.js';
 
 const db = await openTestDatabase();
 
 const rules: EndpointRules = { httpsOnly: false, blocksLiteral: () => false, maxEndpoints: 20 };
-const handover = recordingHandover();
 
-/** Makes two endpoints of one client, each with a pending delivery. */
-async function withPending(): Promise<{ endpoint: Endpoint; other: Endpoint }> {
-  const clientId = await makeClient(db);
-  const [endpoint, other] = [await makeEndpoint(db, clientId), await makeEndpoint(db, clientId)];
-  const transfer = await makeTransfer(db, clientId);
-  await changeStatus(db, handover, { transferId: transfer.id, to: 'PROCESSING', reason: null });
-  return { endpoint, other };
-}
-
-async function deliveriesOf(endpointId: string) {
-  const rows = await db.prisma.delivery.findMany({ where: { endpointId } });
-  return rows.map(({ status, reason, nextAttemptAt, finishedAt }) => ({
-    status,
-    reason,
-    planned: nextAttemptAt !== null,
-    finished: finishedAt !== null,
-  }));
-}
-
-const pending = [{ status: 'pending', reason: null, planned: true, finished: false }];
-
-describe('a pending delivery', () => {
-  it('is not cancelled when the surrounding transaction fails', async () => {
-    const { endpoint } = await withPending();
-    const failing = db.transaction(async (tx) => {
-      await deleteEndpoint(tx, by, endpoint.clientId, endpoint.id);
-      throw new Error('later');
-    });
-    await expect(failing).rejects.toThrow('later');
-    expect(await deliveriesOf(endpoint.id)).toEqual(pending);
-    expect(await getEndpoint(db, endpoint.clientId, endpoint.id)).toMatchObject({ enabled: true });
-  });
-});
+const endpoint = async (enabled = true) => makeEndpoint(db, await makeClient(db), { enabled });
 
 describe('the operator', () => {
   it('disables an endpoint that the client has disabled, so that the client cannot enable it', async () => {
-    const { endpoint } = await withPending();
-    const update = { by, clientId: endpoint.clientId, id: endpoint.id, url: endpoint.url, description: null };
+    const { id, clientId, url } = await endpoint();
+    const update = { by, clientId, id, url, description: null };
     await updateEndpoint(db, rules, masterKeys, { ...update, enabled: false });
-    await setEndpointEnabledByOperator(db, OPERATOR, endpoint.id, false);
+    await setEndpointEnabledByOperator(db, OPERATOR, id, false);
     await expect(updateEndpoint(db, rules, masterKeys, { ...update, enabled: true })).rejects.toMatchObject({
       code: 'disabled_by_operator',
     });
   });
 });
-
-describe('an endpoint that a function returns', () => {
-  it('has no secret, not even an encrypted one', async () => {
-    const { endpoint } = await withPending();
-    const read = await getEndpoint(db, endpoint.clientId, endpoint.id);
-    expect(Object.keys(read)).not.toContain('secretEnvelope');
-  });
-});
-
-const endpoint = async (enabled = true) => makeEndpoint(db, await makeClient(db), { enabled });
 
 const periodsOf = async (endpointId: string) =>
   (await db.prisma.disabledPeriod.findMany({ where: { endpointId }, orderBy: { startedAt: 'asc' } })).map(

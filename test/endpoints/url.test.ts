@@ -109,26 +109,7 @@ describe('the URL of an endpoint', () => {
 
   it('is sent byte for byte once it is accepted, and a canonical form is accepted', () => {
     const pieces = fc.oneof(
-      fc.constantFrom(
-        '/',
-        '.',
-        '..',
-        '%2e',
-        '%',
-        '?',
-        "'",
-        '\\',
-        ' ',
-        '\t',
-        '{',
-        '[',
-        '|',
-        '//',
-        'a',
-        '%41',
-        'é',
-        '\u017f',
-      ),
+      fc.constantFrom(..."/,.,..,%2e,%,?,',\\,\t,{,[,|,//,a,%41,é,\u017f, ".split(',')),
       fc.string({ unit: 'binary', maxLength: 3 }),
     );
     fc.assert(

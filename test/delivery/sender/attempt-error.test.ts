@@ -12,35 +12,23 @@ import {
 const withCode = (code: string) => Object.assign(new Error(code), { code });
 
 test.each([
-  ['ECONNREFUSED', 'refused'],
-  ['EHOSTUNREACH', 'refused'],
-  ['ENETUNREACH', 'refused'],
-  ['EADDRNOTAVAIL', 'refused'],
-  ['ETIMEDOUT', 'timeout'],
-  ['ECONNRESET', 'reset'],
-])('connecting, %s is %s', (code, reason) => {
-  expect(reasonOfTcp(withCode(code))).toBe(reason);
-});
-
-test.each([
-  ['CERT_HAS_EXPIRED', 'tls'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls'],
-  ['EPROTO', 'tls'],
-  ['ECONNRESET', 'reset'],
-  ['ETIMEDOUT', 'timeout'],
-])('in the TLS handshake, %s is %s', (code, reason) => {
-  expect(reasonOfTls(withCode(code))).toBe(reason);
-});
-
-test.each([
-  ['UND_ERR_SOCKET', 'reset'],
-  ['EPIPE', 'reset'],
-  ['ETIMEDOUT', 'timeout'],
+  ['connecting', 'ECONNREFUSED', 'refused', reasonOfTcp],
+  ['connecting', 'EHOSTUNREACH', 'refused', reasonOfTcp],
+  ['connecting', 'ENETUNREACH', 'refused', reasonOfTcp],
+  ['connecting', 'EADDRNOTAVAIL', 'refused', reasonOfTcp],
+  ['connecting', 'ETIMEDOUT', 'timeout', reasonOfTcp],
+  ['connecting', 'ECONNRESET', 'reset', reasonOfTcp],
+  ['in the TLS handshake', 'ERR_SSL_WRONG_VERSION_NUMBER', 'tls', reasonOfTls],
+  ['in the TLS handshake', 'EPROTO', 'tls', reasonOfTls],
+  ['in the TLS handshake', 'ECONNRESET', 'reset', reasonOfTls],
+  ['in the TLS handshake', 'ETIMEDOUT', 'timeout', reasonOfTls],
+  ['after the handshake', 'UND_ERR_SOCKET', 'reset', reasonOfExchange],
+  ['after the handshake', 'EPIPE', 'reset', reasonOfExchange],
+  ['after the handshake', 'ETIMEDOUT', 'timeout', reasonOfExchange],
   // TLS 1.3: a server that demands a certificate sends the alert after the handshake.
-  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls'],
-])('after the handshake, %s is %s', (code, reason) => {
-  expect(reasonOfExchange(withCode(code))).toBe(reason);
+  ['after the handshake', 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'tls', reasonOfExchange],
+])('%s, %s is %s', (_, code, reason, reasonOf) => {
+  expect(reasonOf(withCode(code))).toBe(reason);
 });
 
 test('after the handshake, a missing status line is protocol', () => {

@@ -99,8 +99,3 @@ test('when no address accepts a connection, the error is that of the first', asy
     error: 'refused',
   });
 });
-
-test('a look-up that exceeds the limit for connecting fails with dns', async () => {
-  const send = sending({ lookUp: () => new Promise(() => {}), limits: { connectMs: 100 } });
-  expect(await send('http://slow.test/')).toMatchObject({ error: 'dns', responseStatus: null });
-});
