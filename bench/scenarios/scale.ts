@@ -3,7 +3,6 @@ import { openDatabase } from '../../src/platform/database/database.js';
 import { lowestIdAt } from '../../src/platform/ids.js';
 import { BATCH } from '../../src/platform/remove-expired.js';
 import { removeExpiredEvents } from '../../src/platform/retention.js';
-import { readBacklog } from '../../src/reports/backlog.js';
 import type { Bench } from '../bench.js';
 import { during } from '../ending.js';
 import type { Load, LoadResult } from '../load.js';
@@ -14,7 +13,6 @@ import type { Responses } from '../receiver.js';
 import { atMost, type Outcome, type Row, type Verdict } from '../report.js';
 import { type Service, startService } from '../service.js';
 import { type Stack, startStack } from '../stack.js';
-import { median } from '../statistics.js';
 import { makeTenants, makeTransfers, type Tenants } from '../tenants.js';
 import { untilNone } from '../waiting.js';
 import { untilAllStarted } from '../workflows.js';
@@ -23,8 +21,6 @@ const ENDPOINTS_EACH = 10;
 const DAYS = 90;
 const DAY = 86_400_000;
 const WARM_UP = 2_000;
-/** Readings of the backlog. */
-const READINGS = 5;
 /** Statements of each phase that are listed: those that read the most pages. */
 const LISTED = 12;
 
@@ -172,7 +168,7 @@ async function underLoad(rig: Rig, name: string, responses: Responses): Promise<
   const { rate, steady } = rig.bench.options;
   rig.bench.say(`${rig.size.what}: ${name}`);
   return phase(rig, `${name}, an event`, steady, async () => {
-    const [result, scrape] = await Promise.all([change(rig, steady, rate, responses), timeScrape(rig)]);
+    const result = await change(rig, steady, rate, responses);
     const arrived = await rig.bench.receiver.arrivals();
     const speed = speedOf(result, arrived, ENDPOINTS_EACH);
     const healthy = { ...arrived, arrivals: arrived.arrivals.filter(([, , isHealthy]) => isHealthy) };
@@ -181,27 +177,9 @@ async function underLoad(rig: Rig, name: string, responses: Responses): Promise<
       ...{ 'healthy p50 ms': others['p50 ms'], 'healthy p99 ms': others['p99 ms'], 'p99 ms': speed['p99 ms'] },
       'response p99 ms': speed['response p99 ms'],
       ...{ errors: speed.errors, repeated: speed.repeated },
-      ...{ lost: await countLost(rig, result), 'scrape ms': scrape },
+      lost: await countLost(rig, result),
     };
   });
-}
-
-/** What the gauges of the backlog take, ms, in the middle of a load: the median of some readings. */
-async function timeScrape({ bench, stack }: Rig): Promise<number> {
-  const { rate, steady } = bench.options;
-  const database = openDatabase({ url: stack.servers.databaseUrl, poolSize: 2 });
-  try {
-    await sleep((steady * 1_000) / rate / 2);
-    const taken: number[] = [];
-    for (let reading = 0; reading < READINGS; reading++) {
-      const since = performance.now();
-      await readBacklog(database);
-      taken.push(performance.now() - since);
-    }
-    return median(taken);
-  } finally {
-    await database.close();
-  }
 }
 
 /** Accepted changes without a delivery for each endpoint. */

@@ -1,5 +1,5 @@
 // The actions of a path as a client of the service, and as an operator with access to Temporal.
-import { until } from './stage.mjs';
+import { waitFor as until } from '../../dist/test/support/wait-for.js';
 
 /** @param keep called with the name and the history of each workflow to keep */
 export function actor({ call, receiver, temporal }, keep) {

@@ -1,49 +1,36 @@
 // The real service for the recorder: the embedded stack, an API, a worker, and a receiver whose responses a path
 // controls.
-import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { startStack } from '../../dist/src/local/stack.js';
-
-const cli = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
-const PORTS = { PORT: '0', POSTGRES_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' };
+import { caller, must } from '../../dist/test/support/caller.js';
+import { commandsIn } from '../../dist/test/support/command.js';
+import { makeLocalDir } from '../../dist/test/support/local-dir.js';
+import { startRole } from '../../dist/test/support/role-process.js';
+import { startStackProcess } from '../../dist/test/support/stack-process.js';
 
 /** @param ladder DELIVERY_RETRY_DELAYS */
 export async function openStage(ladder) {
-  const { PATH, HOME } = process.env;
-  const folder = mkdtempSync(join(tmpdir(), 'histories-'));
-  chmodSync(folder, 0o711);
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const stack = await startStack({ PATH, HOME, ...PORTS, LOCAL_DIR: join(folder, 'local') }, console.error);
-  await stack.temporal.ready;
-  const env = {
-    ...stack.env,
-    DELIVERY_RETRY_DELAYS: ladder,
-    SANDBOX_STEP: '1s',
-    RATE_LIMIT: '1000',
-    LOG_LEVEL: 'error',
-  };
-  const run = (...args) => execFileSync(process.execPath, [cli, ...args], { env, encoding: 'utf8' });
-  run('migrate');
-  const credentials = JSON.parse(run('clients', 'create', '--json', '--name', 'Example'));
+  const folder = makeLocalDir();
+  const stack = await startStackProcess(folder.path);
+  const settings = { DELIVERY_RETRY_DELAYS: ladder, SANDBOX_STEP: '1s', RATE_LIMIT: '1000', LOG_LEVEL: 'error' };
+  const env = { ...stack.env, ...settings };
+  const { json } = commandsIn(env);
+  await json('migrate');
+  const credentials = await json('clients', 'create', '--name', 'Example');
   const stops = [];
   const start = async (role, differs = {}) => {
-    const stop = await startRole(role, { ...env, ...differs });
+    const { ready, stop } = startRole(role, { ...env, ...differs });
     stops.push(stop);
+    await ready;
     return stop;
   };
   await start('api');
   const receiver = await startReceiver();
   const connection = await Connection.connect({ address: env.TEMPORAL_ADDRESS });
+  const call = await caller({ auth_url: env.AUTH_URL, base_url: env.BASE_URL }, credentials);
   return {
-    call: await caller(env, credentials),
+    call: (...request) => must(call(...request)),
     receiver,
     temporal: new Client({ connection, namespace: env.TEMPORAL_NAMESPACE }),
     /** @returns a function that ends the process */
@@ -53,22 +40,8 @@ export async function openStage(ladder) {
       await connection.close();
       receiver.close();
       await stack.stop();
+      await folder.remove();
     },
-  };
-}
-
-async function startRole(role, env) {
-  const child = spawn(process.execPath, [cli, role], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const ready = once(createInterface({ input: child.stdout }), 'line');
-  const failed = once(child, 'exit').then(() => {
-    throw new Error(`${role} ended before it was ready`);
-  });
-  await Promise.race([ready, failed]);
-  failed.catch(() => undefined);
-  return async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGTERM');
-    await once(child, 'exit');
   };
 }
 
@@ -94,26 +67,4 @@ async function startReceiver() {
       server.closeAllConnections();
     },
   };
-}
-
-async function caller({ BASE_URL, AUTH_URL }, { client_id, client_secret }) {
-  const send = async (method, url, json, headers) => {
-    const body = json === undefined ? null : JSON.stringify(json);
-    const response = await fetch(url, { method, headers: { ...headers, 'content-type': 'application/json' }, body });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${text}`);
-    return text === '' ? undefined : JSON.parse(text);
-  };
-  const login = { client_id, client_secret, audience: BASE_URL, grant_type: 'client_credentials' };
-  const { access_token: token } = await send('POST', `${AUTH_URL}/oauth/token`, login);
-  return (method, path, json) => send(method, BASE_URL + path, json, { authorization: `Bearer ${token}` });
-}
-
-/** Polls `condition` until it returns a value. */
-export async function until(what, condition, timeout = 60_000) {
-  for (const deadline = Date.now() + timeout; ; await sleep(20)) {
-    const value = await condition();
-    if (value) return value;
-    if (Date.now() > deadline) throw new Error(`timeout while waiting for ${what}`);
-  }
 }

@@ -26,8 +26,6 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   // An API closes a connection that was idle for 65 s. A balancer closes it first, else a request may meet its end.
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64, timeout: 30_000 });
   const ready = new Set<number>();
-  /** The last response of each API to a health check. */
-  const checks = new Map<number, { response: string; at: number }>();
   const failures: string[] = [];
   const unavailable: Record<string, number> = {};
   const closed = new AbortController();
@@ -35,10 +33,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
 
   const watch = async (port: number) => {
     while (!closed.signal.aborted) {
-      const { status, body } = await send(false, port, { method: 'GET', path: '/readyz' }).catch(
-        ({ message }: Error) => ({ status: 0, body: message }),
-      );
-      checks.set(port, { response: `${status} ${body}`, at: Date.now() });
+      const { status } = await send(false, port, { method: 'GET', path: '/readyz' }).catch(() => ({ status: 0 }));
       if (status === 200) ready.add(port);
       else ready.delete(port);
       await sleep(HEALTH_INTERVAL, undefined, { signal: closed.signal }).catch(() => undefined);
@@ -51,8 +46,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     const body = await buffer(incoming);
     for (;;) {
       const [port] = [...ready].sort().slice(turn++ % Math.max(1, ready.size));
-      if (port === undefined)
-        throw new Error(`no API is ready: ${[...checks.values()].map((check) => check.response)}`);
+      if (port === undefined) throw new Error('no API is ready');
       try {
         const reply = await send(agent, port, { method, path, headers: withoutHops(incoming.headers), body });
         if (reply.status === 503) {
@@ -61,10 +55,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
         }
         return reply;
       } catch (error) {
-        const { code, message } = error as NodeJS.ErrnoException;
-        const { response, at } = checks.get(port) ?? { response: '', at: 0 };
-        if (code !== 'ECONNREFUSED')
-          throw new Error(`${message}; /readyz of ${port} returned ${Date.now() - at} ms ago: ${response}`);
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') throw error;
         ready.delete(port);
       }
     }
