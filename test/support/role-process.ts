@@ -18,9 +18,15 @@ export interface RoleProcess {
   stop(): Promise<void>;
 }
 
-export function startRole(role: string, env: Record<string, string>, nodeOptions: string[] = []): RoleProcess {
+export function startRole(
+  role: string,
+  env: Record<string, string>,
+  nodeOptions: string[] = [],
+  cwd = '.',
+): RoleProcess {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [...nodeOptions, 'dist/src/cli.js', role], {
+    cwd,
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -30,7 +36,9 @@ export function startRole(role: string, env: Record<string, string>, nodeOptions
   const line = child.stdout ? once(createInterface({ input: child.stdout }), 'line') : Promise.resolve();
   const ready = Promise.race([
     line.then(() => undefined),
-    ended.then((signal) => Promise.reject(new Error(`ended by ${signal ?? child.exitCode}: ${said.at(-1)}`))),
+    ended.then((signal) =>
+      Promise.reject(new Error(`ended by ${signal ?? child.exitCode}: ${said.slice(-20).join('\n')}`)),
+    ),
   ]);
   ready.catch(() => undefined);
   return {
