@@ -21,8 +21,6 @@ const ENDPOINTS_EACH = 10;
 const DAYS = 90;
 const DAY = 86_400_000;
 const WARM_UP = 2_000;
-/** Statements of each phase that are listed: those that read the most pages. */
-const LISTED = 12;
 
 interface Size {
   what: string;
@@ -34,17 +32,9 @@ interface Size {
 
 /** What happens in a phase costs so much; for each event or, at rest, for each second and process. */
 type Costs = Record<string, number>;
-interface Statement {
-  query: string;
-  calls: number;
-  pages: number;
-  rows: number;
-  ms: number;
-}
 interface Phase {
   name: string;
   costs: Costs;
-  statements: readonly Statement[];
 }
 
 /**
@@ -69,10 +59,6 @@ export async function scale(bench: Bench): Promise<Outcome> {
           { what: `${one.name}, large ÷ small`, ...ratioOf(other.costs, one.costs) },
         ]),
       },
-      ...pairs.map(([one, other]) => ({
-        title: `Scale, ${one.name}: the statements that read the most pages`,
-        rows: other.statements.map((statement) => compare(statement, one.statements)),
-      })),
     ],
     verdicts: pairs.flatMap(([one, other]) => verdictsOf(one, other)),
   };
@@ -80,15 +66,6 @@ export async function scale(bench: Bench): Promise<Outcome> {
 
 const ratioOf = (large: Costs, small: Costs): Costs =>
   Object.fromEntries(Object.entries(large).map(([name, value]) => [name, value / (small[name] ?? Number.NaN)]));
-
-function compare({ query, calls, pages, rows, ms }: Statement, small: readonly Statement[]): Row {
-  const same = small.find((one) => one.query === query);
-  return {
-    statement: query.replace(/\s+/g, ' ').slice(0, 100),
-    ...{ calls, rows, pages, ms },
-    'pages, large ÷ small': pages / (same?.pages ?? Number.NaN),
-  };
-}
 
 /** An event should cost at most this much more. */
 const RATIO = 1.5;
@@ -219,17 +196,13 @@ async function phase(rig: Rig, name: string, per: number, work: () => Promise<Co
   const before = await readMeter(parts, stack);
   const own = await work();
   const after = await readMeter(parts, stack);
-  const statements = await readStatements(stack, per);
+  const statements = await countStatements(stack, per);
   const cpu = cpuBetween(before, after);
-  const sum = (of: (statement: Statement) => number) => statements.reduce((total, one) => total + of(one), 0);
   const memory = readMemory(service.parts);
   return {
     name,
-    statements: statements.slice(0, LISTED),
     costs: {
-      statements: sum(({ calls }) => calls),
-      pages: sum(({ pages }) => pages),
-      rows: sum(({ rows }) => rows),
+      ...statements,
       'Postgres ms': (cpu.postgres ?? 0) / per,
       'service ms': ((cpu.api ?? 0) + (cpu.worker ?? 0)) / per,
       ...walBetween(before, after, per),
@@ -240,14 +213,14 @@ async function phase(rig: Rig, name: string, per: number, work: () => Promise<Co
   };
 }
 
-async function readStatements({ database }: Stack, per: number): Promise<Statement[]> {
-  const { rows } = await database.query<Statement>(
-    `select query, sum(calls)::float8 / $1 as calls, sum(shared_blks_hit + shared_blks_read)::float8 / $1 as pages,
-            sum(rows)::float8 / $1 as rows, sum(total_exec_time)::float8 / $1 as ms
-       from pg_stat_statements where query !~ 'pg_stat_|pg_current_wal' group by query order by pages desc`,
+async function countStatements({ database }: Stack, per: number): Promise<Costs> {
+  const { rows } = await database.query<Costs>(
+    `select sum(calls)::float8 / $1 as statements, sum(rows)::float8 / $1 as rows,
+            sum(shared_blks_hit + shared_blks_read)::float8 / $1 as pages
+       from pg_stat_statements where query !~ 'pg_stat_|pg_current_wal'`,
     [per],
   );
-  return rows;
+  return rows[0] ?? {};
 }
 
 async function readTables({ database }: Stack): Promise<Costs> {
