@@ -52,6 +52,13 @@ test('a transaction whose turn does not come in time fails as if no connection w
   expect(ran).toBe(false);
 });
 
+test('a transaction that fails gives its turn to the next, and rejects with its own error', async () => {
+  const { runInTurn: inTurn } = transactionTurns(1, 5_000);
+  const failing = inTurn(() => Promise.reject(new Error('its own')));
+  await expect(failing).rejects.toThrow('its own');
+  expect(await inTurn(async (remaining) => remaining > 4_000)).toBe(true);
+});
+
 test("one client's transactions hold at most half of the turns, and one turn stays free for other clients", async () => {
   const { runInTurn: inTurn } = transactionTurns(4, 60_000);
   const begun: string[] = [];
