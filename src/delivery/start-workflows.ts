@@ -123,8 +123,9 @@ export function leaseStarts(db: Handle, limit: number, seconds: number): Promise
 }
 
 /**
- * A loose index scan finds clients and types. A row that is leased or started has its `start_after` in the future; the
- * due rows of the same client and type take their turns after it.
+ * Only release 1.0 has workflows of recoveries; its APIs may still ask for them. A loose index scan finds clients and
+ * types. A row that is leased or started has its `start_after` in the future; the due rows of the same client and type
+ * take their turns after it.
  */
 const LEASE = `
 with recursive lines as (
@@ -145,7 +146,7 @@ with recursive lines as (
    order by in_progress.count + due.place, random() limit $1::int
 ), free as (
   select workflow_id from workflow_starts
-   where workflow_id in (select workflow_id from candidates) and start_after <= now()
+   where workflow_id in (select workflow_id from candidates) and start_after <= now() and type <> 'recoverEndpoint'
      for update skip locked
 )
 update workflow_starts w set start_after = now() + $2::int * interval '1 second'

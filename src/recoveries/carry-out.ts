@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { QueuedAt } from '../delivery/handover.js';
 import { AT_ONCE } from '../delivery/lease.js';
 import type { Waiting } from '../delivery/waiting.js';
+import { ACTIVE } from '../endpoints/disable.js';
 import { CommittedUntil } from '../platform/database/committed-until.js';
 import { atomically, type Handle } from '../platform/database/database.js';
 import { reportTo } from '../platform/database/faults.js';
@@ -90,6 +91,7 @@ interface Locked {
   clientId: string;
   endpointId: string;
   maxConcurrency: number | null;
+  isActive: boolean;
   since: number;
   until: number;
   /**
@@ -121,9 +123,13 @@ function nextBatch(
   most: number,
 ): Promise<Batch | undefined> {
   return atomically(db, async (tx) => {
-    // A cancellation waits for this lock; after it, nothing is queued.
+    // A cancellation waits for these locks, as a change of the endpoint does; after it, nothing is queued.
     const [recovery] = await tx.query<Locked>(LOCK, [recoveryId]);
     if (!recovery) return undefined;
+    if (!recovery.isActive) {
+      await endRecovery(tx, recoveryId);
+      return undefined;
+    }
     const { clientId, endpointId, maxConcurrency, since, until, phase, after } = recovery;
     if (phase === 'missing' && after === null && (await committed.read(db)) < recovery.knownFrom) return undefined;
     const limit = await roomInLateLine(tx, endpointId, most);
@@ -150,11 +156,12 @@ async function queuePart(tx: Handle, phase: Phase, part: RecoveryPart): Promise<
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
 
 const LOCK = `
-select r.client_id as "clientId", r.endpoint_id as "endpointId", ${AT_ONCE} as "maxConcurrency", ${ms('r.since')} as since,
+select r.client_id as "clientId", r.endpoint_id as "endpointId", ${AT_ONCE} as "maxConcurrency", ${ACTIVE} as "isActive",
+       ${ms('r.since')} as since,
        ${ms('r.until')} as until, ${ms(`least(r.until, r.created_at + interval '30 seconds')`)} as "knownFrom", r.include_missing as "includeMissing",
        coalesce(r.phase, case when r.include_pending then 'pending' else 'ended' end) as phase, r.after_id as after
   from recoveries r join webhook_endpoints e on e.id = r.endpoint_id
- where r.id = $1::uuid and r.finished_at is null for no key update of r`;
+ where r.id = $1::uuid and r.finished_at is null for no key update of r for share of e`;
 
 const ADVANCE = `
 update recoveries set started = started + $2::int, phase = $3::text, after_id = $4::uuid where id = $1::uuid`;

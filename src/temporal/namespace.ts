@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, type Connection, ScheduleNotFoundError } from '@temporalio/client';
+import { Client, type Connection, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.js';
 import type { Config } from '../platform/config/config.js';
 import { formatDuration } from '../platform/duration.js';
@@ -30,7 +30,8 @@ export async function migrateTemporal(temporal: Config['temporal']): Promise<str
     if (change) done.push(`namespace ${namespace} ${change}`);
     const added = await onceKnown(() => registerSearchAttributes(connection, namespace));
     if (added.length > 0) done.push(`search attributes added: ${added.join(', ')}`);
-    if (await endFormerWorkflows(new Client({ connection, namespace }))) done.push('schedule retention removed');
+    if (await onceKnown(() => endFormerWorkflows(new Client({ connection, namespace }))))
+      done.push('schedule retention removed');
     return done;
   } catch (error) {
     if (!isNotAllowed(error)) throw error;
@@ -141,7 +142,13 @@ async function endFormerWorkflows({ schedule, workflow }: Client): Promise<boole
       throw error;
     });
   for await (const { workflowId } of workflow.list({ query: FORMER }))
-    await workflow.getHandle(workflowId).terminate('a worker does this without a workflow');
+    await workflow
+      .getHandle(workflowId)
+      .terminate('a worker does this without a workflow')
+      // It has ended meanwhile.
+      .catch((error) => {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      });
   return wasThere;
 }
 

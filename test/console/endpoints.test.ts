@@ -150,8 +150,8 @@ test('a recovery reads its window as UTC and says how many deliveries start agai
   const since = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
   const sent = await browser.post(`${path}/recover`, { since, until: '' });
   expect([sent.status, sent.headers.get('Location')]).toEqual([303, `${path}/recoveries`]);
-  const start = await auth.database.prisma.workflowStart.findFirstOrThrow({ where: { endpointId } });
-  expect(start).toMatchObject({ clientId: credentials.client_id, input: { since: Date.parse(`${since}Z`) } });
+  const recovery = await auth.database.prisma.recovery.findFirstOrThrow({ where: { endpointId } });
+  expect(recovery).toMatchObject({ clientId: credentials.client_id, since: new Date(`${since}Z`) });
   const { text } = await browser.get(`${path}/recoveries`);
   expect(text).toContain('The recovery has started. It sends 1 delivery.');
   expect(text).toContain('>0 of 1<');

@@ -171,7 +171,7 @@ describe('retry now', () => {
       'endpoint_not_active',
       ({ endpointId: id }: Timeline) =>
         auth.database.prisma.endpoint.update({ where: { id }, data: { enabled: false } }),
-      ...[409, /The endpoint of this delivery is disabled/, false],
+      ...[409, /The webhook endpoint is disabled/, false],
     ],
     [
       'retry_limit_reached',
