@@ -82,7 +82,7 @@ const disabling = new Set<string>();
 /**
  * Disables an endpoint that responded 410 or is failing, and cancels its pending deliveries. This runs apart from the
  * record, and one at a time for an endpoint: transactions that each lock their own delivery and then all others would
- * deadlock, and would hold every connection meanwhile.
+ * deadlock, and would hold every connection meanwhile. An attempt that is recorded during one leaves it to that one.
  */
 async function disableInTurn(
   dependencies: AttemptDependencies,

@@ -143,10 +143,11 @@ with recursive lines as (
       select workflow_id, row_number() over (order by start_after) as place from workflow_starts x
        where x.client_id = l.client_id and x.type = l.type and x.start_after <= now()
        order by start_after limit $1::int) due
+   where l.type <> 'recoverEndpoint'
    order by in_progress.count + due.place, random() limit $1::int
 ), free as (
   select workflow_id from workflow_starts
-   where workflow_id in (select workflow_id from candidates) and start_after <= now() and type <> 'recoverEndpoint'
+   where workflow_id in (select workflow_id from candidates) and start_after <= now()
      for update skip locked
 )
 update workflow_starts w set start_after = now() + $2::int * interval '1 second'

@@ -22,8 +22,8 @@ export interface WorkflowStart {
 /**
  * Records in the caller's transaction that a workflow is needed, so that no start is lost while Temporal is unavailable
  * or when a process dies. The row lives until the workflow has ended. Its activities move `start_after` ahead, and the
- * last one deletes the row, as does the end of a check that never started. So a
- * terminated workflow and one of a lost Temporal store start again.
+ * last one deletes the row, as does the end of a check that never started. So a terminated workflow and one of a lost
+ * Temporal store start again.
  */
 export async function enqueueWorkflow(tx: Handle, start: WorkflowStart): Promise<void> {
   const { workflowId, type, taskQueue, clientId, endpointId = null, transferId = null, input, summary } = start;

@@ -157,8 +157,8 @@ const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
 
 const LOCK = `
 select r.client_id as "clientId", r.endpoint_id as "endpointId", ${AT_ONCE} as "maxConcurrency", ${ACTIVE} as "isActive",
-       ${ms('r.since')} as since,
-       ${ms('r.until')} as until, ${ms(`least(r.until, r.created_at + interval '30 seconds')`)} as "knownFrom", r.include_missing as "includeMissing",
+       ${ms('r.since')} as since, ${ms('r.until')} as until, r.include_missing as "includeMissing",
+       ${ms(`least(r.until, r.created_at + interval '30 seconds')`)} as "knownFrom",
        coalesce(r.phase, case when r.include_pending then 'pending' else 'ended' end) as phase, r.after_id as after
   from recoveries r join webhook_endpoints e on e.id = r.endpoint_id
  where r.id = $1::uuid and r.finished_at is null for no key update of r for share of e`;

@@ -84,7 +84,7 @@ it('regression: an exhausted delivery is enough, and its last attempt told, alth
 });
 
 // A timeout was told with the status of another attempt.
-it('regression: error and status that are told are of one attempt', async () => {
+it('regression: a message tells error and status of the same attempt', async () => {
   const event = await commitEvent(db, { retryDelays: [] });
   const { endpointId: id, deliveryId } = event.deliveries[0]!;
   await db.query(`update webhook_endpoints set enabled_at = now() - interval '3 days' where id = $1::uuid`, [id]);

@@ -14,7 +14,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('makes traces if a collector is named, unless OpenTelemetry is told not to', () => {
+  it('makes traces where a collector is named and OpenTelemetry is not disabled', () => {
     const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318';
     const tracing = (env: object) => loadConfig({ ...SANDBOX, OTEL_EXPORTER_OTLP_ENDPOINT, ...env }).tracing;
     expect([{}, { OTEL_SDK_DISABLED: 'false' }, { OTEL_TRACES_EXPORTER: 'otlp' }].map(tracing)).toEqual([
